@@ -1,0 +1,269 @@
+/**
+ * The record of one operation, as every store keeps it. Plain scalars, plain objects and `ArrayBuffer`s only, so that
+ * it survives structured cloning and SQL alike. Times are milliseconds since the Unix epoch, lengths milliseconds.
+ */
+
+/**
+ * Where an operation stands.
+ *
+ * - `pending`: will be attempted at `nextAttemptAt`
+ * - `blocked`: alive, but needs someone (see {@link BlockedBy})
+ * - `succeeded`: a 2xx whose whole body arrived
+ * - `rejected`: refused, nothing applied
+ * - `misused`: the program is wrong, nothing applied
+ * - `expired`: given up with certainty that nothing was applied
+ * - `canceled`: withdrawn before it was ever sent
+ * - `unresolved`: given up with the outcome unknown; a dead letter
+ */
+export type State =
+  | "pending"
+  | "blocked"
+  | "succeeded"
+  | "rejected"
+  | "misused"
+  | "expired"
+  | "canceled"
+  | "unresolved";
+
+/** Every {@link State}, in the order in which they are documented. */
+export const STATES: readonly State[] = [
+  "pending",
+  "blocked",
+  "succeeded",
+  "rejected",
+  "misused",
+  "expired",
+  "canceled",
+  "unresolved",
+];
+
+/** What a blocked operation waits for. */
+export type BlockedBy = "credentials" | "redirected" | "refused" | "headers" | "operation";
+
+/** The request as it was recorded; the body's bytes never change. */
+export interface StoredRequest {
+  readonly method: string;
+  /** Absolute. */
+  readonly url: string;
+  /** Only headers on the allow-list; never credentials. Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Names of headers that were on the request and are not kept. */
+  readonly dropped: readonly string[];
+  readonly body?: ArrayBuffer | undefined;
+  readonly contentType?: string | undefined;
+  /** How two bodies compare: `json` as canonical JSON, `raw` byte by byte. */
+  readonly compare: "json" | "raw";
+  readonly credentials?: "omit" | "same-origin" | "include" | undefined;
+}
+
+/** How the key travels, as recorded: a later deploy cannot change it for this operation. */
+export interface Wire {
+  readonly place: "header";
+  /** Header name, lower case. */
+  readonly name: string;
+  /** The rendered value: the key itself, or quoted as a structured-field string. */
+  readonly value: string;
+  readonly quoted: boolean;
+  /** Which key samekey may mint anew; `never` for keys that the caller gave or the intent derives. */
+  readonly mint: "v7" | "v4" | "never";
+  /** How long the server remembers a key, in milliseconds. */
+  readonly retention: number;
+  readonly redirect: "manual" | "same-origin";
+  /** Whether the API deduplicates by key at all; if not, it is retried only while provably unsent. */
+  readonly dedupes: boolean;
+}
+
+/** Who is working on the operation, and until when. */
+export interface Lease {
+  readonly holder: string;
+  readonly until: number;
+  readonly length: number;
+}
+
+/** An attempt that may be under way. */
+export interface Mark {
+  readonly at: number;
+  readonly attempt: number;
+}
+
+/** One attempt, as remembered in {@link OperationRecord.history}. */
+export interface AttemptEntry {
+  readonly at: number;
+  readonly ms: number;
+  /** What the answer meant; see `classify`. */
+  readonly verdict: string;
+  readonly status?: number | undefined;
+  readonly cause?: string | undefined;
+}
+
+/** The answer that settled the operation. */
+export interface StoredResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: ArrayBuffer | undefined;
+  /** The server said that it answered from its own record. */
+  readonly replayed: boolean;
+  /** The body was dropped at the end of its keep time. */
+  readonly pruned?: boolean | undefined;
+}
+
+/** How a person ended an operation whose outcome was unknown. */
+export interface Resolution {
+  readonly how: "discarded" | "applied" | "not-applied";
+  readonly reason?: string | undefined;
+  readonly at: number;
+}
+
+/** One operation. Owned by `transition`; everything else only reads it. */
+export interface OperationRecord {
+  /** Version of this shape. */
+  readonly v: 1;
+  /** Local identity (UUIDv7), stable for ever. */
+  readonly id: string;
+  /** The idempotency key, unique per owner and origin. */
+  readonly key: string;
+  /** When the key was minted. */
+  readonly keyAt: number;
+  readonly name: string;
+  readonly intent?: string | undefined;
+  readonly owner: string;
+  readonly lane?: string | undefined;
+  /** Store-assigned order. */
+  readonly seq: number;
+  /** Counts the writes of this record. */
+  readonly rev: number;
+  /** The request's origin, by which keys are unique and outages are counted. */
+  readonly origin: string;
+  readonly request: StoredRequest;
+  readonly wire: Wire;
+  /** `algorithm:digest` of the comparable request; set when the body is dropped. */
+  readonly hash?: string | undefined;
+  readonly state: State;
+  readonly blockedBy?: BlockedBy | undefined;
+  /** Why it is in this state: an error code. */
+  readonly code?: string | undefined;
+  /** Attempts started, provably unsent ones included. */
+  readonly attempts: number;
+  /** Attempts that ran into their own time-out. */
+  readonly timeouts: number;
+  /** The last 20. */
+  readonly history: readonly AttemptEntry[];
+  readonly mark?: Mark | undefined;
+  /** Since when an attempt may have been sent under this key; unset while provably never sent. */
+  readonly sentAt?: number | undefined;
+  /** Start of the first attempt that may have been applied. */
+  readonly uncertainSince?: number | undefined;
+  /** The server's clock at `uncertainSince`, where a speaking answer had told it. */
+  readonly serverSince?: number | undefined;
+  /** Since when the server has answered with an unexplained 409. */
+  readonly conflictSince?: number | undefined;
+  /** The key was minted anew after the server called it expired; done at most once. */
+  readonly renewed?: boolean | undefined;
+  readonly createdAt: number;
+  readonly nextAttemptAt: number;
+  /** Length of the wait that ends at `nextAttemptAt`. */
+  readonly delay: number;
+  readonly deadline?: number | undefined;
+  readonly lease?: Lease | undefined;
+  /** Counts the claims; an attempt acts only under the fence it was claimed with. */
+  readonly fence: number;
+  /** Stands behind another operation of its lane. Set and cleared by the store only. */
+  readonly parked?: boolean | undefined;
+  readonly response?: StoredResponse | undefined;
+  readonly resolution?: Resolution | undefined;
+  readonly settledAt?: number | undefined;
+  /** The operation's `settled` hook has had it (or there is none). */
+  readonly delivered: boolean;
+  readonly traceparent?: string | undefined;
+  readonly reissueOf?: string | undefined;
+}
+
+/** An operation that no store has seen yet. */
+export type NewRecord = Omit<OperationRecord, "seq" | "rev">;
+
+/** Whether the operation has ended; an unresolved one has only once someone discarded it. */
+export function isSettled(record: Pick<OperationRecord, "state" | "resolution">): boolean {
+  if (record.state === "unresolved") return record.resolution !== undefined;
+  return record.state !== "pending" && record.state !== "blocked";
+}
+
+/** Whether anything that was sent may have been applied without our knowing. */
+export function isUncertain(record: Pick<OperationRecord, "uncertainSince" | "mark">): boolean {
+  return record.uncertainSince !== undefined || record.mark !== undefined;
+}
+
+/**
+ * Whether the operation still holds its intent and its key. Freed by a certain "nothing was applied"; an unknown
+ * outcome holds them until someone resolves it.
+ */
+export function holdsIntent(record: OperationRecord): boolean {
+  switch (record.state) {
+    case "pending":
+    case "blocked":
+    case "succeeded":
+      return true;
+    case "misused":
+      return record.code !== "unprocessable";
+    case "unresolved":
+      return record.resolution === undefined;
+    default:
+      return false;
+  }
+}
+
+/** Whether those behind it in its lane have to wait. */
+export function occupiesLane(record: OperationRecord): boolean {
+  return record.lane !== undefined && !isSettled(record);
+}
+
+/** When a record is next due, and when that was decided: a clock that stands before `since` has jumped back. */
+export interface Schedule {
+  readonly due: number;
+  readonly since: number;
+}
+
+/** The margin by which the end of a key's window is brought forward, in milliseconds. */
+export function windowMargin(retention: number): number {
+  return Math.min(5 * 60_000, retention / 10);
+}
+
+/** The time after which no attempt may start because of the key, if there is one. */
+export function windowEnd(record: OperationRecord): number | undefined {
+  const start = record.uncertainSince ?? record.mark?.at ?? (record.wire.mint === "never" ? record.sentAt : undefined);
+  return start === undefined ? undefined : start + record.wire.retention - windowMargin(record.wire.retention);
+}
+
+/**
+ * When the record needs work again: an attempt, the end of its window, or its `settled` hook. Nothing while it is
+ * parked in a lane, or when there is nothing left to do. Stores index both times.
+ */
+export function scheduleOf(record: OperationRecord): Schedule | undefined {
+  if (record.parked) return undefined;
+  if (record.lease) return { due: record.lease.until, since: record.lease.until - record.lease.length };
+  if (record.state === "pending" || (hasOutcome(record) && !record.delivered)) {
+    return { due: record.nextAttemptAt, since: record.nextAttemptAt - record.delay };
+  }
+  if (record.state === "blocked") {
+    const end = Math.min(windowEnd(record) ?? Number.POSITIVE_INFINITY, record.deadline ?? Number.POSITIVE_INFINITY);
+    return Number.isFinite(end) ? { due: end, since: 0 } : undefined;
+  }
+  return undefined;
+}
+
+/** Whether the `settled` hook is owed this record: settled, or unresolved. */
+export function hasOutcome(record: Pick<OperationRecord, "state">): boolean {
+  return record.state !== "pending" && record.state !== "blocked";
+}
+
+/**
+ * Whether a write must be synced before anyone acts on it. Everything but `succeeded` and rescheduling: losing those
+ * costs one replay.
+ */
+export function needsSync(before: OperationRecord | undefined, after: OperationRecord): boolean {
+  if (before === undefined) return true;
+  // A retry of something already uncertain adds no risk: the durable record says "may have been applied" already.
+  if (after.mark !== undefined && !isUncertain(before)) return true;
+  if (after.key !== before.key || after.owner !== before.owner) return true;
+  if (after.resolution !== before.resolution) return true;
+  return after.state !== before.state && hasOutcome(after) && after.state !== "succeeded";
+}

@@ -1,0 +1,113 @@
+/**
+ * The Store port: a small set of atomic verbs. Every store passes the same contract suite.
+ *
+ * Rules for implementers:
+ * - A verb resolves only when its transaction is committed (and synced, where `needsSync` says so).
+ * - Functions passed in are pure, synchronous and run inside the transaction; one that returns a thenable is refused.
+ *   One that throws fails its own verb and changes nothing, even when it shares a transaction with others.
+ * - Verbs called in one tick share one transaction (group commit), in the order in which they were called.
+ * - A failed read throws; it never reads as "none".
+ * - `lane`: a record inserted behind an unsettled one of its (owner, lane) is `parked`; when a record stops occupying
+ *   its lane, the same transaction un-parks the next (lowest `seq`).
+ * - Uniqueness, only while `holdsIntent`: (owner, name, intent) and (owner, origin, key). `id` always.
+ */
+
+import type { NewRecord, OperationRecord, State } from "./core/record.js";
+
+/** What a store is given when it is opened. */
+export interface StoreContext {
+  /** The sdk's name: names the default file or database. */
+  readonly name: string;
+  readonly clock: Clock;
+}
+
+/** The only source of time. `sleep` rejects with the signal's reason when aborted. */
+export interface Clock {
+  now(): number;
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** What became of {@link Store.insert}. */
+export interface Inserted {
+  /** The new record, or the one that already stood there. */
+  readonly record: OperationRecord;
+  /** By what the insert met an earlier record; absent when it is new. */
+  readonly joined?: "id" | "intent" | "key" | undefined;
+}
+
+/** What {@link Store.claim} looks for: records due now, earliest first, or the named one. */
+export interface ClaimQuery {
+  readonly now: number;
+  readonly limit: number;
+  /** Whose; absent for everyone's. */
+  readonly owner?: string | undefined;
+  /** Exactly these, due or not, as long as no live lease holds them and they are not parked. */
+  readonly ids?: readonly string[] | undefined;
+  /** Leave these origins alone. */
+  readonly exceptOrigins?: readonly string[] | undefined;
+}
+
+/** What {@link Store.claim} did. */
+export interface Claimed {
+  /** The records after `apply`, in the order claimed. */
+  readonly records: readonly OperationRecord[];
+  /** When the next record of this query falls due; absent when none is waiting, or when `ids` were named. */
+  readonly next?: number | undefined;
+}
+
+/** Narrows {@link Store.page}. All given conditions hold together. */
+export interface PageFilter {
+  readonly owner?: string | undefined;
+  readonly name?: string | undefined;
+  readonly intent?: string | undefined;
+  readonly lane?: string | undefined;
+  readonly states?: readonly State[] | undefined;
+  /** Settled before this time. */
+  readonly settledBefore?: number | undefined;
+  /** @defaultValue 100 */
+  readonly limit?: number | undefined;
+  /** The `seq` after which to go on. */
+  readonly after?: number | undefined;
+}
+
+/** How many records of an owner stand in each state; states without any are absent. */
+export type Counts = { readonly [S in State]?: number };
+
+/** A durable place for records. Verbs reject with `StoreError`. */
+export interface Store {
+  /** Whether a record survives the process. */
+  readonly durable: boolean;
+  /** Called once before any other verb; may be called again and is then a no-op. */
+  open(context: StoreContext): Promise<void>;
+  /** Records a new operation, or answers with the one that holds its id, intent or key. Always synced. */
+  insert(record: NewRecord): Promise<Inserted>;
+  /**
+   * Takes due records that no live lease holds. A lease is over when its time has come, or when it ends later than
+   * now + its length (the clock has jumped back); waits are clamped in the same way (`scheduleOf(record).since > now`).
+   * Records for which `apply` returns its argument unchanged are skipped and not returned.
+   */
+  claim(query: ClaimQuery, apply: (record: OperationRecord) => OperationRecord): Promise<Claimed>;
+  /**
+   * The one way to change a record. `apply` gets what stands in the store and returns what shall stand there: its
+   * argument for "leave it", `undefined` for "remove it". Resolves to what stands there afterwards.
+   *
+   * `base`, when given, is what the caller believes stands there: a store may skip the read when `rev` proves it right.
+   */
+  update(
+    id: string,
+    apply: (record: OperationRecord) => OperationRecord | undefined,
+    base?: OperationRecord,
+  ): Promise<OperationRecord | undefined>;
+  get(id: string): Promise<OperationRecord | undefined>;
+  /** The latest operation of this intent, whether it still holds it or not. */
+  find(owner: string, name: string, intent: string): Promise<OperationRecord | undefined>;
+  /** The unsettled operation at the front of a lane. */
+  head(owner: string, lane: string): Promise<OperationRecord | undefined>;
+  /** In `seq` order. */
+  page(filter: PageFilter): Promise<readonly OperationRecord[]>;
+  /** Maintained with every write, not counted. */
+  counts(owner?: string): Promise<Counts>;
+  /** Ends the leases of holders for which `isDead` says so; answers how many. */
+  relieve(isDead: (holder: string) => boolean): Promise<number>;
+  close(): Promise<void>;
+}
