@@ -3,7 +3,7 @@
  * copies of the package). Every message says what happened, whether anything may have been applied, and what to do.
  */
 
-const brand: unique symbol = Symbol.for("samekey.error") as never;
+const brand: symbol = Symbol.for("samekey.error");
 
 /** Codes of {@link MisuseError}. */
 export type MisuseCode =
@@ -206,7 +206,6 @@ function compose(code: ErrorCode, details: ErrorDetails): string {
  * @typeParam Data - the server's parsed answer, where a server answered
  */
 export class SamekeyError<Code extends ErrorCode = ErrorCode, Data = unknown> extends Error {
-  readonly [brand]: string;
   /** What went wrong, stable across versions. */
   readonly code: Code;
   /** The operation's local id. */
@@ -226,7 +225,7 @@ export class SamekeyError<Code extends ErrorCode = ErrorCode, Data = unknown> ex
 
   constructor(code: Code, details: ErrorDetails<Data> = {}, kind = "SamekeyError") {
     super(compose(code, details), details.cause === undefined ? undefined : { cause: details.cause });
-    this[brand] = kind;
+    Object.defineProperty(this, brand, { value: kind });
     this.name = kind;
     this.code = code;
     this.id = details.id ?? details.record?.id;
@@ -241,7 +240,7 @@ export class SamekeyError<Code extends ErrorCode = ErrorCode, Data = unknown> ex
   // The brand, not the prototype: two copies of the package recognise each other's errors.
   static override [Symbol.hasInstance](this: { readonly kind?: string }, value: unknown): boolean {
     if (typeof value !== "object" || value === null || !(brand in value)) return false;
-    return this.kind === undefined || value[brand] === this.kind;
+    return this.kind === undefined || (value as Record<symbol, unknown>)[brand] === this.kind;
   }
 }
 
