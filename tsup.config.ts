@@ -1,0 +1,20 @@
+import { defineConfig } from "tsup";
+import { entries } from "./scripts/entries.mjs";
+
+const named = (sources: string[]) =>
+  Object.fromEntries(sources.map((source) => [source.replace(/\.ts$/, ""), `src/${source}`]));
+
+export default defineConfig({
+  entry: named(entries.flatMap(([, sources]) => Object.values(sources))),
+  // All conditions of an entry have the same types, so one declaration serves them.
+  dts: { entry: named(entries.map(([, sources]) => sources.default)) },
+  format: "esm",
+  target: "es2022",
+  platform: "neutral",
+  splitting: true,
+  sourcemap: true,
+  clean: true,
+  // esbuild strips `node:` by default, and `node:sqlite` exists under no other name.
+  removeNodeProtocol: false,
+  external: [/^node:/],
+});
