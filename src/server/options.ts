@@ -1,0 +1,71 @@
+import { MisuseError } from "../errors.js";
+import type { Connection, Database } from "./driver.js";
+
+/** Options of {@link createIdempotency}. */
+export interface IdempotencyOptions<C extends Connection = Connection, R = unknown> {
+  /** A pool of connections to the database that holds the effects. A `pg` Pool fits as it is. */
+  readonly db: Database<C>;
+  /**
+   * How long a key is honoured: milliseconds, or `"24h"`, `"7d"`. Promised from a key's first use, if that came within
+   * a tenth of it after the key was minted (samekey's client sees to that).
+   */
+  readonly retention: number | string;
+  /**
+   * The stable account id that a request acts for, never a credential; for adapters. Nothing or "" means that the
+   * request is not authenticated, and is answered 401.
+   */
+  readonly tenant?: ((request: R) => string | undefined | Promise<string | undefined>) | undefined;
+  /** The schema that samekey's tables live in. @default "samekey" */
+  readonly schema?: string | undefined;
+  /** Response headers that are stored with an answer, besides the usual ones. @default [] */
+  readonly headers?: readonly string[] | undefined;
+  /**
+   * How long a handler may run, ms or `"60s"`. Past it its signal aborts, its connection is closed, nothing is stored
+   * and the answer is 503. Postgres ends a transaction that idles this long, too: a dead host's lock goes.
+   *
+   * @default "60s"
+   */
+  readonly handlerTimeout?: number | string | undefined;
+}
+
+/** Complete, validated options. Times in ms. */
+export interface ResolvedOptions<R> {
+  readonly tenant: IdempotencyOptions<Connection, R>["tenant"];
+  readonly schema: string;
+  readonly headers: readonly string[];
+  readonly handlerTimeout: number;
+  /** How old a key may be. */
+  readonly window: number;
+}
+
+/** @throws MisuseError `bad_option`, naming the option. */
+export function resolveOptions<C extends Connection, R>(options: IdempotencyOptions<C, R>): ResolvedOptions<R> {
+  const { db, tenant, schema = "samekey", headers = [], handlerTimeout = "60s" } = options;
+  if (typeof db?.connect !== "function") throw bad("`db` must have a `connect` function, as a pg Pool does");
+  // Postgres cuts longer names off silently.
+  if (schema === "" || Buffer.byteLength(schema) > 63 || schema.includes("\0")) {
+    throw bad("`schema` must be a name of 1 to 63 bytes");
+  }
+  const retention = milliseconds(options.retention, "retention");
+  return {
+    tenant,
+    schema,
+    headers,
+    handlerTimeout: milliseconds(handlerTimeout, "handlerTimeout"),
+    // A client may first use a key when it is up to a tenth of the retention old, and may retry for the whole of it.
+    window: Math.ceil(retention * 1.1),
+  };
+}
+
+const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+function milliseconds(value: number | string | undefined, option: string): number {
+  const [, count, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(value)) ?? [];
+  const ms = typeof value === "number" ? value : Number(count) * (units[unit ?? ""] ?? Number.NaN);
+  if (Number.isFinite(ms) && ms > 0 && ms <= Number.MAX_SAFE_INTEGER) return ms;
+  throw bad(`\`${option}\` must be a positive number of milliseconds, or a duration such as "24h"`);
+}
+
+function bad(detail: string): MisuseError {
+  return new MisuseError("bad_option", { detail });
+}
