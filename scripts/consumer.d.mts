@@ -1,0 +1,1 @@
+export function installPacked(links?: string[]): string;

@@ -1,0 +1,60 @@
+import { execFile } from "node:child_process";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { installPacked } from "../../scripts/consumer.mjs";
+import { expectedExports, importName, root } from "../../scripts/entries.mjs";
+
+const run = promisify(execFile);
+
+describe("the packed tarball", () => {
+  let consumer: string;
+  beforeAll(() => {
+    consumer = installPacked(["better-sqlite3"]);
+  });
+  afterAll(() => rmSync(consumer, { recursive: true, force: true }));
+
+  test("holds what is built and what a reader needs, and nothing else", () => {
+    const allowed = /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|dist)$/;
+    const files = readdirSync(join(consumer, "node_modules/samekey"));
+    expect(files.filter((file) => !allowed.test(file) && file !== "node_modules")).toEqual([]);
+    expect(files).toContain("dist");
+  });
+
+  test("brings its four runtime dependencies and no optional peer", () => {
+    const { dependencies } = JSON.parse(readFileSync(join(consumer, "node_modules/samekey/package.json"), "utf8"));
+    expect(Object.keys(dependencies).sort()).toEqual(["idb-keyval", "ky", "p-retry", "uuid"]);
+    const installed = readdirSync(join(consumer, "node_modules"));
+    for (const peer of ["pg", "msw", "fastify"]) expect(installed).not.toContain(peer);
+  });
+
+  test("works from an ES module", async () => {
+    const { stdout } = await run(process.execPath, ["consumer.mjs"], { cwd: consumer });
+    expect(stdout).toContain("import: ok");
+  });
+
+  test("works through require()", async () => {
+    const { stdout } = await run(process.execPath, ["consumer.cjs"], { cwd: consumer });
+    expect(stdout).toContain("require: ok");
+  });
+
+  test("loads every entry without an optional peer, and without touching a global", async () => {
+    // msw is what `samekey/testing` is made of.
+    const names = Object.keys(expectedExports).filter((name) => !/package\.json|testing/.test(name));
+    const code = `
+      const before = Object.getOwnPropertyNames(globalThis).sort().join();
+      for (const name of ${JSON.stringify(names.map(importName))}) await import(name);
+      const after = Object.getOwnPropertyNames(globalThis).sort().join();
+      if (before !== after) throw new Error("a global appeared or went");`;
+    await run(process.execPath, ["--input-type=module", "--eval", code], { cwd: consumer });
+  });
+
+  test.each(["nodenext", "bundler"])("has types for a strict program (moduleResolution %s)", async (resolution) => {
+    const tsc = join(root, "node_modules/typescript/bin/tsc");
+    const { stdout } = await run(process.execPath, [tsc, "-p", `tsconfig.${resolution}.json`], { cwd: consumer }).catch(
+      (failure: { stdout: string }) => failure,
+    );
+    expect(stdout).toBe("");
+  });
+});
