@@ -1,5 +1,5 @@
 /**
- * The Store port: a small set of atomic verbs. Every store passes the same contract suite.
+ * The Store port: a small set of atomic verbs. A store assigns `seq` and counts `rev`. Every store passes the same contract suite.
  *
  * Rules for implementers:
  * - A verb resolves only when its transaction is committed (and synced, where `needsSync` says so).
@@ -21,10 +21,16 @@ export interface StoreContext {
   readonly clock: Clock;
 }
 
-/** The only source of time. `sleep` rejects with the signal's reason when aborted. */
+/** The only source of time: no other timer is used anywhere. */
 export interface Clock {
+  /** Milliseconds since the Unix epoch. */
   now(): number;
-  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /**
+   * Resolves after `ms` milliseconds; rejects with the signal's reason when aborted.
+   *
+   * @param background - nobody waits for this: in Node it does not keep the process alive
+   */
+  sleep(ms: number, signal?: AbortSignal, background?: boolean): Promise<void>;
 }
 
 /** What became of {@link Store.insert}. */

@@ -1,0 +1,166 @@
+import type { BlockedBy } from "./record.js";
+import { type HeaderReader, parseRetryAfter } from "./retry-after.js";
+
+/** What came of one attempt, told by where it was observed; never by an error's message. */
+export type Signal =
+  | {
+      readonly kind: "answer";
+      readonly status: number;
+      readonly headers: HeaderReader;
+      /** The whole body; absent when it was cut off. */
+      readonly body?: ArrayBuffer | undefined;
+    }
+  /** A response whose status the browser hides: no-cors, or a redirect that was not followed. */
+  | { readonly kind: "opaque"; readonly redirect: boolean }
+  /** It failed before the first byte could have left: DNS, refused, TLS, or `headers()` threw. */
+  | { readonly kind: "unsent" }
+  /** `fetch` or the reading of the body threw: reset, time-out, a browser's `TypeError`. */
+  | { readonly kind: "thrown" };
+
+/** What an attempt's outcome means for the operation. */
+export type Verdict =
+  | { readonly kind: "succeeded"; readonly speaks: boolean }
+  /** Refused: final if it speaks for the key or nothing is uncertain. */
+  | { readonly kind: "refused"; readonly speaks: boolean }
+  | { readonly kind: "misused"; readonly code: "key_reused" | "unprocessable" | "key_missing"; readonly speaks: boolean }
+  /** Again later. `certain`: this attempt was not applied. `after`: the wait that the server asked for. */
+  | {
+      readonly kind: "retry";
+      readonly certain: boolean;
+      readonly after?: number | undefined;
+      /** A 409 that nobody explained: retried for a bounded time only. */
+      readonly conflict?: boolean | undefined;
+    }
+  | { readonly kind: "blocked"; readonly by: BlockedBy; readonly certain: boolean }
+  /** The server calls the key too old. */
+  | { readonly kind: "key_expired" };
+
+/** How one operation reads its API's answers. */
+export interface AnswerRules {
+  /** Whether a body of JSON is expected, so that unmarked HTML betrays a captive portal. */
+  readonly json: boolean;
+  readonly conflict: "in-progress" | "rejected";
+  readonly unprocessable: "misused" | "rejected";
+  /** Overrides any row: answers `undefined` to leave it to the table. */
+  readonly override?: ((answer: Answer) => Verdict | undefined) | undefined;
+}
+
+/** A response as the table reads it. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: HeaderReader;
+  readonly body: ArrayBuffer;
+  /** The server has bound this answer to the key. */
+  readonly speaks: boolean;
+  /** Error codes found in a JSON body, lower case. */
+  readonly codes: readonly string[];
+  /** What `Retry-After` asks for, in milliseconds. */
+  readonly after: number | undefined;
+}
+
+const IN_PROGRESS = ["in_progress", "request_in_progress", "idempotency_in_progress", "idempotency_key_in_use"];
+const REUSED = ["idempotency_key_reused_with_different_body", "idempotency_key_reused", "key_reused"];
+const EXPIRED = ["idempotency_key_expired", "key_expired", "idempotency_key_time"];
+const MISSING = ["idempotency_key_missing", "idempotency_key_required", "idempotency_key_invalid", "key_missing"];
+
+interface Row {
+  readonly when: (answer: Answer, rules: AnswerRules) => boolean;
+  readonly verdict: (answer: Answer) => Verdict;
+}
+
+const is =
+  (...statuses: number[]) =>
+  ({ status }: Answer): boolean =>
+    statuses.includes(status);
+const between =
+  (from: number, to: number) =>
+  ({ status }: Answer): boolean =>
+    status >= from && status <= to;
+const says =
+  (codes: readonly string[]) =>
+  (answer: Answer): boolean =>
+    answer.codes.some((code) => codes.includes(code));
+const retry =
+  (certain: boolean) =>
+  ({ after }: Answer): Verdict => ({ kind: "retry", certain, after });
+const refused = ({ speaks }: Answer): Verdict => ({ kind: "refused", speaks });
+const misused =
+  (code: "key_reused" | "unprocessable" | "key_missing") =>
+  ({ speaks }: Answer): Verdict => ({ kind: "misused", code, speaks });
+
+/** The first row that fits decides. */
+const table: readonly Row[] = [
+  { when: (a, rules) => between(200, 299)(a) && isPortal(a, rules), verdict: () => blocked("refused", false) },
+  { when: between(200, 299), verdict: ({ speaks }) => ({ kind: "succeeded", speaks }) },
+  { when: (a) => a.status === 422 && says(REUSED)(a), verdict: misused("key_reused") },
+  { when: (a, rules) => a.status === 422 && rules.unprocessable === "misused", verdict: misused("unprocessable") },
+  // From here on an answer that speaks settles, whatever its status.
+  { when: ({ speaks }) => speaks, verdict: refused },
+  { when: between(300, 399), verdict: () => blocked("redirected", false) },
+  { when: (a) => a.status === 409 && (a.after !== undefined || says(IN_PROGRESS)(a)), verdict: retry(false) },
+  { when: (a, rules) => a.status === 409 && rules.conflict === "rejected", verdict: refused },
+  { when: is(409), verdict: () => ({ kind: "retry", certain: false, conflict: true }) },
+  { when: is(401, 407, 511), verdict: () => blocked("credentials", true) },
+  { when: (a) => a.status === 410 || (a.status === 400 && says(EXPIRED)(a)), verdict: () => ({ kind: "key_expired" }) },
+  { when: (a) => a.status === 400 && says(MISSING)(a), verdict: misused("key_missing") },
+  { when: (a) => is(425, 429)(a) || (a.status === 403 && isRateLimit(a)), verdict: retry(true) },
+  { when: is(408, 423), verdict: retry(false) },
+  { when: (a) => between(400, 499)(a) || is(501, 505)(a), verdict: refused },
+  { when: () => true, verdict: retry(false) },
+];
+
+/** What an attempt's outcome means. Pure: the same signal always means the same. */
+export function classify(signal: Signal, rules: AnswerRules, now: number): Verdict {
+  if (signal.kind === "unsent") return { kind: "retry", certain: true };
+  if (signal.kind === "opaque" && signal.redirect) return blocked("redirected", false);
+  // A status without its body is no answer: what the body would have said is unknown.
+  if (signal.kind !== "answer" || signal.body === undefined) return { kind: "retry", certain: false };
+  const answer = read(signal.status, signal.headers, signal.body, now);
+  const overridden = rules.override?.(answer);
+  if (overridden) return overridden;
+  const row = table.find(({ when }) => when(answer, rules));
+  return row ? row.verdict(answer) : { kind: "retry", certain: false };
+}
+
+/** Whether the server has bound its answer to the key; all others come from something in front of it. */
+export function speaksForKey(headers: HeaderReader): boolean {
+  return headers.get("idempotency-status") !== null || headers.get("idempotency-replayed") !== null;
+}
+
+/** Whether the server said that it answered from its own record. */
+export function isReplay(headers: HeaderReader): boolean {
+  const replayed = headers.get("idempotency-replayed");
+  return headers.get("idempotency-status") === "replayed" || (replayed !== null && replayed !== "false");
+}
+
+function read(status: number, headers: HeaderReader, body: ArrayBuffer, now: number): Answer {
+  // Codes matter on refusals only, and reading a large success twice would cost.
+  const codes = status >= 400 && status < 500 ? errorCodes(headers, body) : [];
+  return { status, headers, body, speaks: speaksForKey(headers), codes, after: parseRetryAfter(headers, now) };
+}
+
+function errorCodes(headers: HeaderReader, body: ArrayBuffer): string[] {
+  if (!/\bjson\b/i.test(headers.get("content-type") ?? "") || body.byteLength > 65_536) return [];
+  try {
+    const found = JSON.parse(new TextDecoder().decode(body)) as Record<string, unknown> | null;
+    const error = found?.error;
+    const nested = typeof error === "object" && error !== null ? (error as Record<string, unknown>) : {};
+    return [error, found?.code, found?.type, nested.code, nested.type]
+      .filter((code): code is string => typeof code === "string")
+      .map((code) => (code.split(/[/#]/).pop() ?? "").toLowerCase());
+  } catch {
+    return [];
+  }
+}
+
+function blocked(by: BlockedBy, certain: boolean): Verdict {
+  return { kind: "blocked", by, certain };
+}
+
+function isPortal({ headers, speaks }: Answer, rules: AnswerRules): boolean {
+  return rules.json && !speaks && /^text\/html\b/i.test(headers.get("content-type") ?? "");
+}
+
+function isRateLimit({ headers, after }: Answer): boolean {
+  return after !== undefined || headers.get("x-ratelimit-remaining") === "0" || headers.get("ratelimit-remaining") === "0";
+}
