@@ -26,6 +26,14 @@ export interface Database<C extends Connection = Connection> {
   connect(): Promise<C>;
 }
 
+/** The connection type of a pool, found among the overloads of its `connect`. */
+export type ConnectionOf<D extends Database> = D["connect"] extends {
+  (): Promise<infer C extends Connection>;
+  (...args: never[]): unknown;
+}
+  ? C
+  : Connection;
+
 /** The five-character SQLSTATE that Postgres gave, or undefined: then the connection failed, not the statement. */
 export function sqlState(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null | undefined)?.code;

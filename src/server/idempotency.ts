@@ -4,7 +4,7 @@ import { isConnectionFailure, type Connection, type Database } from "./driver.js
 import { handle, HandlerFailure, type Handler } from "./handler.js";
 import { parseKey, sortableKey } from "./key.js";
 import { migrate } from "./migrate.js";
-import { resolveOptions, type IdempotencyOptions, type ResolvedOptions } from "./options.js";
+import type { ResolvedOptions } from "./options.js";
 import { problem } from "./problem.js";
 import { quoteIdentifier } from "./sql/identifier.js";
 import { Transaction, type Claim, type Statements, type Verdict } from "./transaction.js";
@@ -39,16 +39,16 @@ export class Idempotency<C extends Connection = Connection, R = unknown> {
   #migrating: Promise<void> | undefined;
 
   /** Use {@link createIdempotency}. */
-  constructor(options: IdempotencyOptions<C, R>) {
-    this.#db = options.db;
-    this.#options = resolveOptions(options);
-    this.#stored = storedHeaders(this.#options.headers);
-    const s = quoteIdentifier(this.#options.schema);
+  constructor(db: Database<C>, options: ResolvedOptions<R>) {
+    this.#db = db;
+    this.#options = options;
+    this.#stored = storedHeaders(options.headers);
+    const s = quoteIdentifier(options.schema);
     this.#statements = {
-      begin: `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = ${Math.ceil(this.#options.handlerTimeout)}`,
+      begin: `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = ${Math.ceil(options.handlerTimeout)}`,
       claim: `SELECT * FROM ${s}.claim($1, $2, $3, $4, $5)`,
       record: `INSERT INTO ${s}.keys (tenant, scope, key, fingerprint, status, headers, body) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-      window: this.#options.window,
+      window: options.window,
     };
   }
 

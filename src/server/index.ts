@@ -4,7 +4,7 @@
  */
 export type { Answer, Disposition, HeaderInput, HeaderPair, Outcome, OutcomeKind } from "./answer.js";
 export { createIdempotency } from "./create.js";
-export type { Connection, Database, QueryResult } from "./driver.js";
+export type { Connection, ConnectionOf, Database, QueryResult } from "./driver.js";
 export { fingerprint, type RequestParts } from "./fingerprint.js";
 export type { Execution, Handler } from "./handler.js";
 export type { Idempotency, RunRequest } from "./idempotency.js";

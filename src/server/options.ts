@@ -1,10 +1,10 @@
 import { MisuseError } from "../errors.js";
-import type { Connection, Database } from "./driver.js";
+import type { Database } from "./driver.js";
 
 /** Options of {@link createIdempotency}. */
-export interface IdempotencyOptions<C extends Connection = Connection, R = unknown> {
+export interface IdempotencyOptions<D extends Database = Database, R = unknown> {
   /** A pool of connections to the database that holds the effects. A `pg` Pool fits as it is. */
-  readonly db: Database<C>;
+  readonly db: D;
   /**
    * How long a key is honoured: milliseconds, or `"24h"`, `"7d"`. Promised from a key's first use, if that came within
    * a tenth of it after the key was minted (samekey's client sees to that).
@@ -30,7 +30,7 @@ export interface IdempotencyOptions<C extends Connection = Connection, R = unkno
 
 /** Complete, validated options. Times in ms. */
 export interface ResolvedOptions<R> {
-  readonly tenant: IdempotencyOptions<Connection, R>["tenant"];
+  readonly tenant: IdempotencyOptions<Database, R>["tenant"];
   readonly schema: string;
   readonly headers: readonly string[];
   readonly handlerTimeout: number;
@@ -39,7 +39,7 @@ export interface ResolvedOptions<R> {
 }
 
 /** @throws MisuseError `bad_option`, naming the option. */
-export function resolveOptions<C extends Connection, R>(options: IdempotencyOptions<C, R>): ResolvedOptions<R> {
+export function resolveOptions<R>(options: IdempotencyOptions<Database, R>): ResolvedOptions<R> {
   const { db, tenant, schema = "samekey", headers = [], handlerTimeout = "60s" } = options;
   if (typeof db?.connect !== "function") throw bad("`db` must have a `connect` function, as a pg Pool does");
   // Postgres cuts longer names off silently.

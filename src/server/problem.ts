@@ -11,7 +11,8 @@ export type ProblemCode =
   | "unauthenticated"
   | "outcome_unknown"
   | "unavailable"
-  | "handler_timeout";
+  | "handler_timeout"
+  | "not_stored";
 
 const problems: Record<ProblemCode, readonly [kind: OutcomeKind, status: number, title: string, retryAfter?: number]> = {
   idempotency_key_missing: ["invalid", 400, "This request needs an Idempotency-Key header"],
@@ -24,6 +25,7 @@ const problems: Record<ProblemCode, readonly [kind: OutcomeKind, status: number,
   outcome_unknown: ["unavailable", 503, "The database did not confirm the commit; repeat the request with the same key", 1],
   unavailable: ["unavailable", 503, "The database cannot be reached; repeat the request with the same key", 1],
   handler_timeout: ["unavailable", 503, "The request took too long and was rolled back; repeat it with the same key", 1],
+  not_stored: ["released", 500, "The answer could not be stored, and everything was rolled back"],
 };
 
 /** One of samekey's own answers: `application/problem+json` (RFC 9457) with an `error` member, and no marks. */

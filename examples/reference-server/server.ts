@@ -1,0 +1,25 @@
+/**
+ * `npm run server`. `PORT` (3000), `DATABASE_URL` (without it, an embedded Postgres whose data stay in
+ * `.tmp/reference-server/<port>`, so that keys outlive a restart).
+ */
+import { startEmbeddedPostgres } from "./embedded-postgres.js";
+import { startReferenceServer } from "./start.js";
+
+const port = Number(process.env["PORT"] ?? 3000);
+const url = process.env["DATABASE_URL"];
+
+const postgres = url ? undefined : await startEmbeddedPostgres({ dataDir: `.tmp/reference-server/${port}` });
+const server = await startReferenceServer({ port, databaseUrl: url || postgres!.url }).catch(async (error) => {
+  await postgres?.stop();
+  throw error;
+});
+console.log(`listening on ${server.url}`);
+
+async function stop(): Promise<void> {
+  await server.close();
+  await postgres?.stop();
+  process.exit(0);
+}
+
+// The embedded Postgres brings handlers of its own, which would take the database away before the server is done.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.removeAllListeners(signal).once(signal, stop);

@@ -1,0 +1,197 @@
+/**
+ * Idempotent routes on Fastify 5.
+ *
+ * The hooks are the route's own, so they run after those of plugins in the same phase: authentication (`onRequest`)
+ * comes before the claim, and what is stored is what the plugins made of the response. Within the request they sit as
+ * close to the wire as Fastify allows: the raw body is taken before any parser, the claim comes before validation, the
+ * stored answer is the last word on the way out.
+ */
+import { pipeline, type Readable, Transform } from "node:stream";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Answer, HeaderPair, Outcome } from "../answer.js";
+import { MisuseError } from "../../errors.js";
+import type { Connection } from "../driver.js";
+import { fingerprint } from "../fingerprint.js";
+import type { Execution } from "../handler.js";
+import type { Idempotency } from "../idempotency.js";
+import { problem } from "../problem.js";
+
+/** Hooks for one route's options. */
+export interface IdempotentRoute {
+  preParsing(request: FastifyRequest, reply: FastifyReply, payload: Readable): Promise<Readable>;
+  preValidation(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
+  onSend(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown>;
+}
+
+/** Made by {@link fastifyIdempotency}. */
+export interface FastifyIdempotency<C extends Connection> {
+  /**
+   * The hooks of an idempotent route: spread them into its options.
+   *
+   * @param scope - the kind of operation, an explicit constant
+   */
+  route(scope: string): IdempotentRoute;
+  /**
+   * Inside the route's handler: the transaction's connection, the key, the deadline's signal.
+   *
+   * @throws MisuseError `bad_option` on a route without the hooks
+   */
+  execution(request: FastifyRequest): Execution<C>;
+}
+
+/** A request between its claim and its answer. */
+interface Session<C extends Connection> {
+  readonly body: Uint8Array[];
+  execution?: Execution<C> | undefined;
+  /** Hands the route's answer to the waiting transaction. */
+  answer?: (answer: Answer) => void;
+  /** What is to be sent, once it is known. */
+  outcome?: Promise<Outcome>;
+}
+
+/**
+ * Makes route hooks from an engine that has a `tenant` option.
+ *
+ * ```ts
+ * const once = fastifyIdempotency(idempotency);
+ * app.post("/transfers", { ...once.route("transfers"), schema }, async (request, reply) => {
+ *   const { tx } = once.execution(request);
+ *   …
+ * });
+ * ```
+ */
+export function fastifyIdempotency<C extends Connection>(
+  idempotency: Idempotency<C, FastifyRequest>,
+): FastifyIdempotency<C> {
+  const sessions = new WeakMap<FastifyRequest, Session<C>>();
+
+  const route = (scope: string): IdempotentRoute => ({
+    async preParsing(request, _reply, payload) {
+      const session: Session<C> = { body: [] };
+      sessions.set(request, session);
+      return tap(payload, session.body);
+    },
+
+    async preValidation(request, reply) {
+      const session = sessions.get(request);
+      if (session === undefined) return;
+      const tenant = await idempotency.tenantOf(request);
+      if (tenant === undefined) {
+        session.outcome = Promise.resolve(problem("unauthenticated"));
+        return reply.send("");
+      }
+      const claim = {
+        tenant,
+        scope,
+        key: request.headers["idempotency-key"],
+        fingerprint: fingerprintOf(request, session.body),
+      };
+      // The route is the engine's handler, turned inside out: it begins where the execution is handed over, and ends
+      // in onSend, with whatever the route, its validation or its error handler answers.
+      const started = deferred<Execution<C> | undefined>();
+      const answered = deferred<Answer>();
+      const outcome = idempotency.run(claim, (execution) => {
+        session.answer = answered.resolve;
+        started.resolve(execution);
+        return answered.promise;
+      });
+      outcome.then(() => started.resolve(undefined), started.reject);
+      session.execution = await started.promise;
+      // Set only now: a claim that failed is the error handler's to answer, not onSend's.
+      session.outcome = outcome.catch((error) => {
+        request.log.error({ err: error }, "the answer could not be stored");
+        return problem("not_stored");
+      });
+      if (session.execution === undefined) return reply.send("");
+      // The deadline may pass before the route answers.
+      session.outcome.then(() => {
+        if (session.answer !== undefined) reply.send("");
+      });
+    },
+
+    async onSend(request, reply, payload) {
+      const session = sessions.get(request);
+      if (session?.outcome === undefined) return payload;
+      const { answer } = session;
+      delete session.answer;
+      const body = answer === undefined ? null : await bytesFrom(payload);
+      answer?.({ status: reply.statusCode, headers: reply.getHeaders(), body });
+      const { kind, status, headers, body: stored } = await session.outcome;
+      for (const name of marks) reply.removeHeader(name);
+      if (kind === "executed" || kind === "released") {
+        setHeaders(reply, headers.filter(([name]) => marks.includes(name)));
+        return body;
+      }
+      // Whatever was put together for this reply gives way to what the engine says.
+      for (const name of ["content-type", "content-length"]) reply.removeHeader(name);
+      setHeaders(reply.code(status), headers);
+      return stored && Buffer.from(stored);
+    },
+  });
+
+  return {
+    route,
+    execution(request) {
+      const execution = sessions.get(request)?.execution;
+      if (execution === undefined) throw new MisuseError("bad_option", { detail: "the route has no idempotency hooks" });
+      return execution;
+    },
+  };
+}
+
+const marks: readonly string[] = ["idempotency-status", "idempotency-replayed"];
+
+function setHeaders(reply: FastifyReply, headers: readonly HeaderPair[]): void {
+  for (const name of new Set(headers.map(([name]) => name))) {
+    const values = headers.filter(([other]) => other === name).map(([, value]) => value);
+    reply.header(name, values.length === 1 ? values[0] : values);
+  }
+}
+
+function fingerprintOf(request: FastifyRequest, chunks: readonly Uint8Array[]): Uint8Array {
+  return fingerprint({
+    method: request.method,
+    target: request.originalUrl,
+    contentType: request.headers["content-type"],
+    body: Buffer.concat(chunks),
+  });
+}
+
+/** Passes the body on to the parser, and keeps what it passes. The parser's size limit limits both. */
+function tap(payload: Readable, chunks: Uint8Array[]): Readable {
+  const kept = new Transform({
+    transform(chunk: Uint8Array, _encoding, done) {
+      chunks.push(chunk);
+      done(null, chunk);
+    },
+  });
+  // Where a decoder sits in front, it tells the parser here how many bytes came over the wire.
+  Object.defineProperty(kept, "receivedEncodedLength", { get: () => Reflect.get(payload, "receivedEncodedLength") });
+  return pipeline(payload, kept, () => {});
+}
+
+/** The bytes of whatever Fastify is about to send. */
+async function bytesFrom(payload: unknown): Promise<Buffer | null> {
+  if (payload === undefined || payload === null) return null;
+  if (typeof payload === "string") return Buffer.from(payload);
+  if (payload instanceof Uint8Array) return Buffer.from(payload);
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of payload as AsyncIterable<Uint8Array | string>) chunks.push(Buffer.from(chunk as Uint8Array));
+  return Buffer.concat(chunks);
+}
+
+interface Deferred<T> {
+  readonly promise: Promise<T>;
+  readonly resolve: (value: T) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+function deferred<T>(): Deferred<T> {
+  let resolve!: Deferred<T>["resolve"];
+  let reject!: Deferred<T>["reject"];
+  const promise = new Promise<T>((yes, no) => {
+    resolve = yes;
+    reject = no;
+  });
+  return { promise, resolve, reject };
+}
