@@ -7,7 +7,8 @@ const named = (sources: string[]) =>
 export default defineConfig({
   entry: named(entries.flatMap(([, sources]) => Object.values(sources))),
   // All conditions of an entry have the same types, so one declaration serves them.
-  dts: { entry: named(entries.map(([, sources]) => sources.default)) },
+  // The Standard Schema types are copied in: a user need not install a package of types.
+  dts: { entry: named(entries.map(([, sources]) => sources.default)), resolve: ["@standard-schema/spec"] },
   format: "esm",
   target: "es2022",
   platform: "neutral",
