@@ -28,7 +28,7 @@ async function bundle(subpath) {
     metafile: true,
     logLevel: "error",
     plugins: [noNode],
-  });
+  }).catch(() => process.exit(1)); // esbuild has printed why
   const [output] = Object.values(metafile.outputs);
   return { gzip: gzipSync(outputFiles[0].contents, { level: 9 }).length, inputs: output.inputs };
 }
