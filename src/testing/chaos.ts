@@ -49,7 +49,7 @@ export function createChaos({ seed, rates, delay: longest = "5s" }: ChaosOptions
     ["gatewayTimeout", () => status(504, { applied: true })],
     ["unavailable", () => status(503, { headers: { "retry-after": "1" } })],
     ["conflict", () => conflict()],
-    ["duplicate", (ms) => duplicate({ after: ms / 100 })],
+    ["duplicate", (ms) => duplicate({ after: Math.ceil(ms / 100) })],
   ];
   return () =>
     faults.flatMap(([name, make]) => {
