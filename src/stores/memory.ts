@@ -1,0 +1,236 @@
+/** The store for tests, and for those who give up durability by name: it lives as long as the object does. */
+
+import type { NewRecord, OperationRecord, State } from "../core/record.js";
+import { holdsIntent, isSettled, occupiesLane } from "../core/record.js";
+import { StoreError } from "../errors.js";
+import type { Claimed, ClaimQuery, Counts, Inserted, PageFilter, Store } from "../store.js";
+import {
+  applied,
+  changesIdentity,
+  dueAt,
+  holderOf,
+  isFree,
+  keepsPlace,
+  leadsLane,
+  relieved,
+  stampChange,
+  stampNew,
+} from "./stamp.js";
+
+/**
+ * A store in memory. Nothing in it survives the process; what it holds survives `close()` and another `open()` of the
+ * same object.
+ */
+export function memoryStore(): Store {
+  return new MemoryStore();
+}
+
+type Change = (record: OperationRecord) => OperationRecord | undefined;
+
+/** Every verb runs in its call, without an `await`: that is its transaction. */
+class MemoryStore implements Store {
+  readonly durable = false;
+  /** By id, and in `seq` order. */
+  readonly #records = new Map<string, OperationRecord>();
+  /** What is unique, and the id of the record that holds it. */
+  readonly #holders = new Map<string, string>();
+  readonly #counts = new Map<string, Map<State, number>>();
+  #seq = 0;
+  #open = false;
+
+  async open(): Promise<void> {
+    this.#open = true;
+  }
+
+  async close(): Promise<void> {
+    this.#open = false;
+  }
+
+  async insert(record: NewRecord): Promise<Inserted> {
+    this.#check();
+    const standing = this.#standing(record);
+    if (standing) return standing;
+    const parked = occupiesLane(record as OperationRecord) && this.#front(record.owner, record.lane) !== undefined;
+    const stored = structuredClone(stampNew(record, this.#seq + 1, parked));
+    this.#seq += 1;
+    this.#write(undefined, stored);
+    return { record: stored };
+  }
+
+  async claim(query: ClaimQuery, apply: (record: OperationRecord) => OperationRecord): Promise<Claimed> {
+    this.#check();
+    const candidates = query.ids ? this.#named(query) : this.#due(query);
+    const changes: [OperationRecord, OperationRecord][] = [];
+    let seen = 0;
+    for (const before of candidates) {
+      if (changes.length === query.limit) break;
+      seen += 1;
+      const after = applied(apply, before);
+      if (after !== before) changes.push([before, after]);
+    }
+    const records = this.#changeAll(changes);
+    if (query.ids) return { records };
+    const left = candidates[seen];
+    return { records, next: left ? dueAt(left, query.now) : this.#next(query) };
+  }
+
+  async update(id: string, apply: Change): Promise<OperationRecord | undefined> {
+    this.#check();
+    const before = this.#records.get(id);
+    if (!before) return undefined;
+    const after = applied(apply, before);
+    if (after === before) return before;
+    if (after) return this.#changeAll([[before, after]])[0];
+    this.#write(before, undefined);
+    return undefined;
+  }
+
+  async get(id: string): Promise<OperationRecord | undefined> {
+    this.#check();
+    return this.#records.get(id);
+  }
+
+  async find(owner: string, name: string, intent: string): Promise<OperationRecord | undefined> {
+    this.#check();
+    return this.#select((record) => record.owner === owner && record.name === name && record.intent === intent).at(-1);
+  }
+
+  async head(owner: string, lane: string): Promise<OperationRecord | undefined> {
+    this.#check();
+    return this.#front(owner, lane);
+  }
+
+  async page(filter: PageFilter): Promise<readonly OperationRecord[]> {
+    this.#check();
+    const { owner, name, intent, lane, states, settledBefore, after = 0, limit = 100 } = filter;
+    const wanted = (record: OperationRecord) =>
+      record.seq > after &&
+      (owner === undefined || record.owner === owner) &&
+      (name === undefined || record.name === name) &&
+      (intent === undefined || record.intent === intent) &&
+      (lane === undefined || record.lane === lane) &&
+      (states === undefined || states.includes(record.state)) &&
+      (settledBefore === undefined || (record.settledAt ?? Number.POSITIVE_INFINITY) < settledBefore);
+    return this.#select(wanted).slice(0, limit);
+  }
+
+  async counts(owner?: string): Promise<Counts> {
+    this.#check();
+    const sum: { [S in State]?: number } = {};
+    for (const [whose, states] of this.#counts) {
+      if (owner !== undefined && whose !== owner) continue;
+      for (const [state, count] of states) if (count > 0) sum[state] = (sum[state] ?? 0) + count;
+    }
+    return sum;
+  }
+
+  async relieve(isDead: (holder: string) => boolean): Promise<number> {
+    this.#check();
+    const orphans = this.#select((record) => {
+      const holder = holderOf(record);
+      return holder !== undefined && isDead(holder);
+    });
+    this.#changeAll(orphans.map((record) => [record, relieved(record)]));
+    return orphans.length;
+  }
+
+  #check(): void {
+    if (!this.#open) throw new StoreError("unavailable", { detail: "the memory store is not open" });
+  }
+
+  #select(wanted: (record: OperationRecord) => boolean): OperationRecord[] {
+    return [...this.#records.values()].filter(wanted);
+  }
+
+  #standing(record: NewRecord): Inserted | undefined {
+    const same = this.#records.get(record.id);
+    if (same) return { record: same, joined: "id" };
+    for (const [what, by] of unique(record)) {
+      const holder = this.#records.get(this.#holders.get(what) ?? "");
+      if (holder) return { record: holder, joined: by };
+    }
+    return undefined;
+  }
+
+  #named({ ids = [], ...query }: ClaimQuery): OperationRecord[] {
+    const named = [...new Set(ids)].flatMap((id) => this.#records.get(id) ?? []);
+    return named.filter((record) => matches(record, query) && !record.parked && isFree(record, query.now));
+  }
+
+  #due(query: ClaimQuery): OperationRecord[] {
+    const { now } = query;
+    const due = (record: OperationRecord) => dueAt(record, now) ?? Number.POSITIVE_INFINITY;
+    const found = this.#select((record) => matches(record, query) && due(record) <= now);
+    return found.sort((a, b) => due(a) - due(b) || a.seq - b.seq);
+  }
+
+  #next(query: ClaimQuery): number | undefined {
+    const waiting = this.#select((record) => matches(record, query)).map((record) => dueAt(record, query.now));
+    const later = waiting.filter((due) => due !== undefined && due > query.now) as number[];
+    return later.length > 0 ? later.reduce((a, b) => Math.min(a, b)) : undefined;
+  }
+
+  #front(owner: string, lane: string | undefined): OperationRecord | undefined {
+    if (lane === undefined) return undefined;
+    return this.#select((record) => record.owner === owner && record.lane === lane && leadsLane(record))[0];
+  }
+
+  /** All or nothing: whatever may fail comes before the first write. */
+  #changeAll(changes: readonly (readonly [OperationRecord, OperationRecord])[]): OperationRecord[] {
+    const stored = changes.map(([before, after]) => {
+      const holder = changesIdentity(before, after) && this.#standing({ ...after, id: "" })?.record;
+      if (holder && holder.id !== before.id) throw taken(holder);
+      const entersTaken = !keepsPlace(before, after) && occupiesLane(after) && this.#front(after.owner, after.lane);
+      const parked = keepsPlace(before, after) ? before.parked === true : Boolean(entersTaken);
+      return structuredClone(stampChange(before, after, parked));
+    });
+    for (const [index, [before]] of changes.entries()) this.#write(before, stored[index]);
+    return stored;
+  }
+
+  #write(before: OperationRecord | undefined, after: OperationRecord | undefined): void {
+    if (before) {
+      this.#count(before, -1);
+      for (const [what] of unique(before)) if (this.#holders.get(what) === before.id) this.#holders.delete(what);
+    }
+    if (after) {
+      this.#records.set(after.id, after);
+      this.#count(after, 1);
+      const what = unique(after).map(([value]) => value);
+      // One that ended without holding its intent and turns out to have succeeded must be told so all the same.
+      if (!what.some((value) => this.#holders.has(value))) for (const value of what) this.#holders.set(value, after.id);
+    } else if (before) {
+      this.#records.delete(before.id);
+    }
+    if (before && leadsLane(before) && !(after && keepsPlace(before, after))) this.#unpark(before);
+  }
+
+  #unpark({ owner, lane }: OperationRecord): void {
+    const behind = (record: OperationRecord) =>
+      record.owner === owner && record.lane === lane && !isSettled(record) && record.parked === true;
+    const next = this.#select(behind)[0];
+    if (next) this.#write(next, stampChange(next, next, false));
+  }
+
+  #count({ owner, state }: OperationRecord, by: number): void {
+    const states = this.#counts.get(owner) ?? new Map<State, number>();
+    this.#counts.set(owner, states.set(state, (states.get(state) ?? 0) + by));
+  }
+}
+
+/** What the record is unique by while it holds its intent. */
+function unique(record: NewRecord): [what: string, by: "intent" | "key"][] {
+  if (!holdsIntent(record as OperationRecord)) return [];
+  const { owner, name, intent, origin, key } = record;
+  const byKey: [string, "key"] = [JSON.stringify(["key", owner, origin, key]), "key"];
+  return intent === undefined ? [byKey] : [[JSON.stringify(["intent", owner, name, intent]), "intent"], byKey];
+}
+
+function matches(record: OperationRecord, { owner, exceptOrigins = [] }: Omit<ClaimQuery, "ids">): boolean {
+  return (owner === undefined || record.owner === owner) && !exceptOrigins.includes(record.origin);
+}
+
+function taken(holder: OperationRecord): StoreError {
+  const detail = `operation ${holder.id} of the same owner already holds this intent or key`;
+  return new StoreError("unavailable", { detail, record: holder });
+}

@@ -1,0 +1,77 @@
+/** What every store does in the same way around a write, whatever it writes to. */
+
+import type { NewRecord, OperationRecord } from "../core/record.js";
+import { occupiesLane, scheduleOf } from "../core/record.js";
+
+type Shape = NewRecord | OperationRecord;
+
+/** `record` with the fields that only a store may set. */
+function stamp(record: Shape, seq: number, rev: number, parked: boolean): OperationRecord {
+  const { parked: _, ...rest } = record;
+  return parked ? { ...rest, seq, rev, parked } : { ...rest, seq, rev };
+}
+
+/** A new record as it is stored. */
+export function stampNew(record: NewRecord, seq: number, parked: boolean): OperationRecord {
+  return stamp(record, seq, 1, parked);
+}
+
+/** A changed record as it is stored: whatever `apply` returned, identity and order stay. */
+export function stampChange(before: OperationRecord, after: OperationRecord, parked: boolean): OperationRecord {
+  return stamp(after.id === before.id ? after : { ...after, id: before.id }, before.seq, before.rev + 1, parked);
+}
+
+/** Whether both stand in the same lane and have not ended: then `parked` carries over. */
+export function keepsPlace(before: OperationRecord, after: OperationRecord): boolean {
+  return occupiesLane(before) && occupiesLane(after) && before.owner === after.owner && before.lane === after.lane;
+}
+
+/** Whether the record had the front of its lane, so that leaving it lets the next one go. */
+export function leadsLane(record: OperationRecord): boolean {
+  return occupiesLane(record) && !record.parked;
+}
+
+/** Whether two records differ in what they are unique by: taking over an intent or a key is then refused. */
+export function changesIdentity(before: OperationRecord, after: OperationRecord): boolean {
+  return (
+    before.owner !== after.owner ||
+    before.name !== after.name ||
+    before.intent !== after.intent ||
+    before.origin !== after.origin ||
+    before.key !== after.key
+  );
+}
+
+/** The record with its lease over. The lease stays to be seen, of no length: it ended when it began. */
+export function relieved(record: OperationRecord): OperationRecord {
+  if (!record.lease) return record;
+  const { holder, until, length } = record.lease;
+  return { ...record, lease: { holder, until: until - length, length: 0 } };
+}
+
+/** Who holds the record, unless its lease was ended before its time. */
+export function holderOf(record: OperationRecord): string | undefined {
+  return record.lease && record.lease.length > 0 ? record.lease.holder : undefined;
+}
+
+/** Whether nobody holds the record, or only by a lease that is over. */
+export function isFree(record: OperationRecord, now: number): boolean {
+  if (!record.lease) return true;
+  return record.lease.until <= now || record.lease.until - record.lease.length > now;
+}
+
+/** When the record is due, seen from `now`: a wait that began in the future is over (the clock has jumped back). */
+export function dueAt(record: OperationRecord, now: number): number | undefined {
+  const schedule = scheduleOf(record);
+  return schedule && schedule.since > now ? now : schedule?.due;
+}
+
+/** Calls `apply`, which must not wait for anything: a transaction does not outlive the call. */
+export function applied<T>(apply: (record: OperationRecord) => T, record: OperationRecord): T {
+  const result = apply(record);
+  if (typeof (result as { then?: unknown } | undefined)?.then === "function") {
+    (result as unknown as Promise<unknown>).then(undefined, () => {});
+    throw new TypeError("A function given to the store returned a promise; it must be synchronous");
+  }
+  return result;
+}
