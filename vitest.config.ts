@@ -31,7 +31,11 @@ const level = (name: string, test: TestProjectInlineConfiguration["test"] = {}):
 const built = { globalSetup: "test/support/built.ts", testTimeout: 120_000, hookTimeout: 120_000 };
 
 const chromium = await findChromium();
-if (!chromium) console.warn("browser tests are left out: no Chromium (set CHROMIUM_PATH)");
+// Vitest loads this file once for each project.
+if (!chromium && !process.env["SAMEKEY_TOLD"]) {
+  process.env["SAMEKEY_TOLD"] = "yes";
+  console.warn("browser tests are left out: no Chromium (set CHROMIUM_PATH)");
+}
 
 const browser: TestProjectInlineConfiguration = {
   extends: true,

@@ -69,8 +69,8 @@ function fromSystem(): Chromium | undefined {
 
 async function fromNpm(): Promise<Chromium | undefined> {
   if (process.platform !== "linux" || process.arch !== "x64") return undefined;
-  const root = join(dirname(createRequire(import.meta.url).resolve("@sparticuz/chromium")), "../..");
-  if (!existsSync(join(root, "bin/chromium.br"))) return undefined;
+  const root = packaged();
+  if (!root) return undefined;
   const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { version: string };
   const home = join(tmpdir(), `samekey-chromium-${version}-${userInfo().uid}`);
   if (!existsSync(home)) await inflate(join(root, "bin"), home);
@@ -78,6 +78,15 @@ async function fromNpm(): Promise<Chromium | undefined> {
     LD_LIBRARY_PATH: [join(home, "lib"), process.env["LD_LIBRARY_PATH"]].filter(Boolean).join(":"),
     FONTCONFIG_FILE: join(home, "samekey-fonts.conf"),
   });
+}
+
+/** The folder of the npm package, where it is installed. */
+function packaged(): string | undefined {
+  try {
+    return join(dirname(createRequire(import.meta.url).resolve("@sparticuz/chromium")), "../..");
+  } catch {
+    return undefined;
+  }
 }
 
 /** Inflates beside `home` and renames, so that two runs at once, or one that is killed, leave no half of a browser. */
