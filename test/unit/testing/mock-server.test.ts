@@ -129,6 +129,19 @@ describe("handlers", () => {
     expect([removed.status, again.status, again.headers.get("idempotency-status")]).toEqual([204, 204, "replayed"]);
   });
 
+  test("another path or another method is not the route's", async () => {
+    const server = createMockServer().on("POST", "/payments/:id/refunds", () => ({ refunded: true }));
+    expect(await (await server.fetch("/payments/a/b/refunds", request("1"))).json()).toEqual({ id: "1" });
+    expect((await server.fetch("/payments/a/refunds")).status).toBe(404);
+  });
+
+  test("the latest route that fits is taken", async () => {
+    const server = createMockServer()
+      .on("POST", "/transfers", () => ({ route: 1 }))
+      .on("POST", "/transfers", () => ({ route: 2 }));
+    expect(await (await server.fetch(url, request("1"))).json()).toEqual({ route: 2 });
+  });
+
   test("a refusal is stored and is no effect; a failure is neither", async () => {
     let calls = 0;
     const server = createMockServer().on("POST", "/transfers", () => {
@@ -181,10 +194,12 @@ describe("the record of what happened", () => {
   test("reset forgets keys, effects, requests and faults, and keeps the routes", async () => {
     const clock = createVirtualClock();
     const server = createMockServer({ clock, processing: 10 }).on("POST", "/transfers", () => ({ kept: true }));
-    const before = server.fetch(url, request("late"));
     await clock.until(server.fetch(url, request("k")));
+    const processed = server.fetch(url, request("processed"));
+    await clock.advance(5);
+    const sent = server.fetch(url, request("sent"));
     server.reset();
-    await clock.until(before);
+    await clock.until(Promise.all([processed, sent]));
     expect([server.effects, server.requests, server.calls]).toEqual([[], [], []]);
     const after = await clock.until(server.fetch(url, request("k", '{"amount":2}')));
     expect(after.headers.get("idempotency-status")).toBe("executed");
@@ -198,6 +213,19 @@ describe("the plain fetch", () => {
     expect((await server.fetch("https://api.example.com/v1/x", request("k"))).status).toBe(201);
     expect((await server.fetch("https://api.example.com/v11/x", request("k2"))).status).toBe(421);
     expect(server.calls).toHaveLength(1);
+  });
+
+  test("the client's abort is at once, and the server goes on", async () => {
+    const clock = createVirtualClock({ start: 0 });
+    const server = createMockServer({ clock, processing: "10s" });
+    const controller = new AbortController();
+    clock.sleep(1000).then(() => controller.abort("enough"));
+    await expect(clock.until(server.fetch(url, request("k", "{}", { signal: controller.signal })))).rejects.toBe(
+      "enough",
+    );
+    expect(clock.now()).toBe(1000);
+    await clock.advance("9s");
+    expect(server.effects).toHaveLength(1);
   });
 
   test("takes a Request, and an aborted signal sends nothing", async () => {
