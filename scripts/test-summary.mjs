@@ -1,15 +1,15 @@
-// The closing line of .ci/run, from Vitest's own report. A file that fails before its first test counts as one failure.
+// The closing line of .ci/run, from Vitest's own reports: `node scripts/test-summary.mjs REPORT…`.
+// A file that fails before its first test counts as one failure.
 import { existsSync, readFileSync } from "node:fs";
 
-const path = process.argv[2] ?? "reports/vitest.json";
-const report = existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : { numPassedTests: 0, testResults: [] };
-const tests = report.testResults.flatMap((file) => file.assertionResults);
-const failed = tests.filter((test) => test.status === "failed").length;
-const broken = report.testResults.filter(
-  (file) => file.status === "failed" && !file.assertionResults.some((test) => test.status === "failed"),
-).length;
-const passed = report.numPassedTests;
+const isFailed = ({ status }) => status === "failed";
+const sum = (numbers) => numbers.reduce((total, each) => total + each, 0);
 
-console.log(`${passed} passed, ${failed + broken} failed`);
-// Vitest's own verdict covers what no test stands for: an unhandled rejection, a type error, a global setup that threw.
-if (report.success !== true || failed + broken > 0 || passed === 0) process.exitCode = 1;
+const reports = process.argv.slice(2).filter(existsSync);
+const results = reports.map((path) => JSON.parse(readFileSync(path, "utf8")));
+const files = results.flatMap(({ testResults }) => testResults);
+const passed = sum(results.map(({ numPassedTests }) => numPassedTests));
+const failed = sum(files.map((file) => file.assertionResults.filter(isFailed).length || Number(isFailed(file))));
+
+console.log(`${passed} passed, ${failed} failed`);
+if (passed === 0 || failed > 0 || results.some(({ success }) => success !== true)) process.exitCode = 1;
