@@ -1,0 +1,72 @@
+import type { Clock } from "../../store.js";
+import type { Connection } from "./connection.js";
+import { isLost, isStall, toStoreError } from "./errors.js";
+import type { Outcome, Verb } from "./transaction.js";
+import { transact } from "./transaction.js";
+import { mustSync } from "./work.js";
+
+interface Waiting extends Verb<unknown> {
+  readonly settle: (outcome: Outcome) => void;
+}
+
+/** Group commit: verbs called in one task, or while a transaction is under way, share the next one. */
+export class Queue {
+  readonly #connection: Connection;
+  readonly #clock: Clock;
+  #waiting: Waiting[] = [];
+  #draining: Promise<void> | undefined;
+
+  constructor(connection: Connection, clock: Clock) {
+    this.#connection = connection;
+    this.#clock = clock;
+  }
+
+  submit<T>(verb: Verb<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const settle = (outcome: Outcome) =>
+        "error" in outcome ? toStoreError(outcome.error).then(reject) : resolve(outcome.value as T);
+      this.#waiting.push({ ...verb, settle });
+      this.#draining ??= this.#drain();
+    });
+  }
+
+  /** Resolves once all that was submitted is settled. */
+  async drained(): Promise<void> {
+    await this.#draining;
+  }
+
+  async #drain(): Promise<void> {
+    do {
+      await undefined;
+      const verbs = this.#waiting.splice(0);
+      const strict = verbs.some((verb) => verb.strict);
+      await this.#commit(verbs, strict, false);
+    } while (this.#waiting.length > 0);
+    this.#draining = undefined;
+  }
+
+  /** Verbs are idempotent until their transaction has committed, and so begun anew wherever it did not. */
+  async #commit(verbs: readonly Waiting[], strict: boolean, reopened: boolean): Promise<void> {
+    const opening = this.#connection.database();
+    let open = false;
+    let outcomes: readonly Outcome[];
+    try {
+      const database = await opening;
+      open = true;
+      outcomes = await transact(database, verbs, strict, this.#clock);
+    } catch (error) {
+      if (error === mustSync) return this.#commit(verbs, true, reopened);
+      if (isLost(error) && !reopened) {
+        this.#connection.drop(opening);
+        return this.#commit(verbs, strict, true);
+      }
+      if (open && verbs.length > 1 && !isStall(error)) {
+        // One of them is at fault: each for itself, so that it fails alone.
+        for (const verb of verbs) await this.#commit([verb], verb.strict, reopened);
+        return;
+      }
+      outcomes = verbs.map(() => ({ error }));
+    }
+    for (const [i, verb] of verbs.entries()) verb.settle(outcomes[i] as Outcome);
+  }
+}

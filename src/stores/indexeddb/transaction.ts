@@ -1,0 +1,81 @@
+import { StoreError } from "../../errors.js";
+import type { Clock } from "../../store.js";
+import { withDeadline } from "./deadline.js";
+import { COUNTS, OPERATIONS } from "./schema.js";
+import { mustSync, Work } from "./work.js";
+
+/** A verb of the port, on its way into a transaction. */
+export interface Verb<T> {
+  readonly writes: boolean;
+  /** Whether it is known to need syncing; one that turns out to need it has its transaction begun anew. */
+  readonly strict: boolean;
+  /** Makes its first request at once and depends on no verb before it, so the next one need not wait for it. */
+  readonly together: boolean;
+  readonly run: (work: Work) => Promise<T>;
+}
+
+/** What became of a verb whose transaction was committed. */
+export type Outcome = { readonly value: unknown } | { readonly error: unknown };
+
+/**
+ * Runs verbs in one transaction and answers once it is *complete*: the success of a request promises nothing.
+ *
+ * @throws whatever made the transaction abort: then nothing of it was saved
+ */
+export async function transact(
+  database: IDBDatabase,
+  verbs: readonly Verb<unknown>[],
+  strict: boolean,
+  clock: Clock,
+): Promise<readonly Outcome[]> {
+  const mode = verbs.some((verb) => verb.writes) ? "readwrite" : "readonly";
+  const tx = database.transaction([OPERATIONS, COUNTS], mode, { durability: strict ? "strict" : "relaxed" });
+  let reason: unknown;
+  const ended = new Promise<void>((resolve, reject) => {
+    tx.oncomplete = () => resolve();
+    // Without an error where the browser itself ends it: the connection was closed by force.
+    tx.onabort = () => reject(reason ?? tx.error ?? new DOMException("The transaction was aborted", "AbortError"));
+  });
+  const abort = (why: unknown) => {
+    tx.abort();
+    reason = why;
+  };
+
+  const filled = fill(new Work(tx, strict), verbs).then((outcomes) => {
+    tx.commit();
+    return outcomes;
+  });
+  // An abort of the transaction's own comes first, and is told by `ended`.
+  filled.catch((error) => tx.error ?? abort(error)).catch(() => {});
+  await withDeadline(clock, ended, async () => {
+    try {
+      abort(new StoreError("stalled", { detail: "the transaction was not committed in time" }));
+    } catch {
+      // Too late to take it back: the browser has been told to commit.
+      throw new StoreError(mode === "readonly" ? "stalled" : "not_durable", { detail: "the commit is under way" });
+    }
+    await withDeadline(clock, ended, () => Promise.reject(reason));
+  });
+  return filled;
+}
+
+async function fill(work: Work, verbs: readonly Verb<unknown>[]): Promise<Outcome[]> {
+  const outcomes: Promise<Outcome>[] = [];
+  for (const verb of verbs) {
+    if (!verb.together) await Promise.all(outcomes);
+    const already = work.writes;
+    const outcome = verb.run(work).then(
+      (value) => ({ value }),
+      (error) => {
+        // What a verb has written before it failed can only be taken back with everything else.
+        if (error === mustSync || (!verb.together && work.writes > already)) throw error;
+        return { error };
+      },
+    );
+    outcomes.push(outcome);
+    if (!verb.together) await outcome;
+  }
+  const all = await Promise.all(outcomes);
+  await work.flush();
+  return all;
+}

@@ -1,0 +1,98 @@
+/** What each verb of the port does, within a transaction that it may share with others. */
+
+import { get, values } from "idb-keyval";
+import type { NewRecord, OperationRecord } from "../../core/record.js";
+import { StoreError } from "../../errors.js";
+import type { Counts, Inserted, PageFilter } from "../../store.js";
+import { applied, relieved } from "../stamp.js";
+import type { CountsRow } from "./schema.js";
+import { past, whose } from "./schema.js";
+import type { Work } from "./work.js";
+
+export async function insert(work: Work, record: NewRecord): Promise<Inserted> {
+  const added = await work.add(record);
+  const result = added ? { record: added } : await work.met(record);
+  if (result) return result;
+  throw new StoreError("corrupt", {
+    detail: "a record was refused as a duplicate of one that is not there",
+    id: record.id,
+  });
+}
+
+export async function update(
+  work: Work,
+  id: string,
+  apply: (record: OperationRecord) => OperationRecord | undefined,
+  base?: OperationRecord,
+): Promise<OperationRecord | undefined> {
+  // By `seq` where it is known, which saves the way through an index; a database made anew may have given it away.
+  const known = base && (await work.get(base.seq));
+  const before = known?.id === id ? known : await work.first("id", id);
+  if (!before) return undefined;
+  const after = applied(apply, before);
+  return after === before ? before : work.replace(before, after);
+}
+
+export async function page(work: Work, filter: PageFilter): Promise<readonly OperationRecord[]> {
+  const { owner, name, intent, lane, states, settledBefore, after = 0, limit = 100 } = filter;
+  const found: OperationRecord[] = [];
+  const isWanted = (record: OperationRecord) =>
+    record.owner === (owner ?? record.owner) &&
+    record.name === (name ?? record.name) &&
+    record.intent === (intent ?? record.intent) &&
+    record.lane === (lane ?? record.lane) &&
+    (states?.includes(record.state) ?? true) &&
+    (settledBefore === undefined || (record.settledAt ?? settledBefore) < settledBefore);
+
+  if (settledBefore === undefined) {
+    let group = "";
+    let taken = 0;
+    await work.walk("state", whose(owner), (cursor, record) => {
+      // Records of one owner and state stand in `seq` order, so `limit` of each are enough.
+      const next = JSON.stringify(cursor.key);
+      if (next !== group) [group, taken] = [next, 0];
+      if (taken === limit || states?.includes(record.state) === false)
+        cursor.continue(past(record.owner, record.state));
+      else if (record.seq <= after) cursor.continuePrimaryKey(cursor.key, after + 1);
+      else {
+        if (isWanted(record)) {
+          found.push(record);
+          taken++;
+        }
+        cursor.continue();
+      }
+    });
+  } else {
+    for (const seq of await work.seqs("settled", IDBKeyRange.upperBound(settledBefore, true))) {
+      if (found.length === limit) break;
+      const record = seq > after ? await work.get(seq) : undefined;
+      if (record && isWanted(record)) found.push(record);
+    }
+  }
+  return found.sort((a, b) => a.seq - b.seq).slice(0, limit);
+}
+
+export async function counts(work: Work, owner?: string): Promise<Counts> {
+  await work.flush();
+  const sum: Record<string, number> = {};
+  const rows = owner === undefined ? await values<CountsRow>(work.counts) : [await get<CountsRow>(owner, work.counts)];
+  for (const row of rows) {
+    for (const [state, n] of Object.entries(row ?? {})) sum[state] = (sum[state] ?? 0) + n;
+  }
+  return sum;
+}
+
+export async function relieve(work: Work, isDead: (holder: string) => boolean): Promise<number> {
+  const orphans: OperationRecord[] = [];
+  const verdicts = new Map<string, boolean>();
+  await work.walk("holder", null, (cursor, record) => {
+    const holder = cursor.key as string;
+    const dead = verdicts.get(holder) ?? applied(() => isDead(holder), record);
+    verdicts.set(holder, dead);
+    if (dead) orphans.push(record);
+    // The least string behind this holder's own.
+    cursor.continue(dead ? undefined : `${holder}\0`);
+  });
+  await Promise.all(orphans.map((record) => work.replace(record, relieved(record))));
+  return orphans.length;
+}
