@@ -1,8 +1,7 @@
 import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
-import type { Pool } from "pg";
+import type { Pool, PoolClient } from "pg";
 import { fastifyIdempotency } from "../../src/server/adapters/fastify.js";
 import type { Idempotency } from "../../src/server/index.js";
-import type { PoolClient } from "pg";
 import { allowBrowsers } from "./cors.js";
 import { type Transfer, transfer, transferSchema } from "./transfers.js";
 
@@ -38,7 +37,9 @@ export function createApp({ pool, idempotency }: AppOptions): FastifyInstance {
 
   app.get<{ Querystring: { account: number } }>(
     "/ledger",
-    { schema: { querystring: { type: "object", required: ["account"], properties: { account: { type: "integer" } } } } },
+    {
+      schema: { querystring: { type: "object", required: ["account"], properties: { account: { type: "integer" } } } },
+    },
     async ({ query: { account } }, reply) => {
       const [found, entries] = await Promise.all([
         pool.query("SELECT balance FROM accounts WHERE id = $1", [account]),

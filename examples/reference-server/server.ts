@@ -6,18 +6,20 @@ import { startEmbeddedPostgres } from "./embedded-postgres.js";
 import { startReferenceServer } from "./start.js";
 
 const port = Number(process.env["PORT"] ?? 3000);
-const url = process.env["DATABASE_URL"];
+const given = process.env["DATABASE_URL"];
 
-const postgres = url ? undefined : await startEmbeddedPostgres({ dataDir: `.tmp/reference-server/${port}` });
-const server = await startReferenceServer({ port, databaseUrl: url || postgres!.url }).catch(async (error) => {
-  await postgres?.stop();
+const postgres = given
+  ? { url: given, stop: async () => {} }
+  : await startEmbeddedPostgres({ dataDir: `.tmp/reference-server/${port}` });
+const server = await startReferenceServer({ port, databaseUrl: postgres.url }).catch(async (error) => {
+  await postgres.stop();
   throw error;
 });
 console.log(`listening on ${server.url}`);
 
 async function stop(): Promise<void> {
   await server.close();
-  await postgres?.stop();
+  await postgres.stop();
   process.exit(0);
 }
 

@@ -27,7 +27,10 @@ export const transferSchema = {
 /** Moves the money and writes both ledger entries, on the connection of the transaction that holds the key. */
 export async function transfer(tx: PoolClient, key: string, { src, dst, amount }: Transfer): Promise<TransferResult> {
   // Always in the order of their ids: transfers that cross must not wait for each other.
-  const { rows } = await tx.query("SELECT id, balance FROM accounts WHERE id IN ($1, $2) ORDER BY id FOR UPDATE", [src, dst]);
+  const { rows } = await tx.query("SELECT id, balance FROM accounts WHERE id IN ($1, $2) ORDER BY id FOR UPDATE", [
+    src,
+    dst,
+  ]);
   const source = rows.find(({ id }) => Number(id) === src);
   if (source === undefined || rows.length < 2) return { status: 404, body: { error: "unknown_account" } };
   if (Number(source.balance) < amount) return { status: 402, body: { error: "insufficient_funds" } };

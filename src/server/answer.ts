@@ -1,3 +1,5 @@
+import { MisuseError } from "../errors.js";
+
 /** Answers: what a handler gives, what is stored, and what goes out. */
 
 /** What becomes of the handler's work. */
@@ -19,7 +21,9 @@ export interface Answer {
 }
 
 /** Headers as a plain object, or as pairs where a name comes more than once. */
-export type HeaderInput = Readonly<Record<string, string | number | readonly string[] | undefined>> | Iterable<HeaderPair>;
+export type HeaderInput =
+  | Readonly<Record<string, string | number | readonly string[] | undefined>>
+  | Iterable<HeaderPair>;
 
 /** One header line; names are lower case. */
 export type HeaderPair = readonly [name: string, value: string];
@@ -86,7 +90,9 @@ const neverStored: ReadonlySet<string> = new Set([
 export function storedHeaders(more: readonly string[] = []): ReadonlySet<string> {
   const wanted = more.map((name) => name.toLowerCase());
   const refused = wanted.find((name) => neverStored.has(name));
-  if (refused !== undefined) throw new TypeError(`the header ${refused} cannot be stored for replay`);
+  if (refused !== undefined) {
+    throw new MisuseError("bad_option", { detail: `the header ${refused} cannot be stored for replay` });
+  }
   return new Set([...storedByDefault, ...wanted]);
 }
 

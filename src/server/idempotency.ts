@@ -1,13 +1,13 @@
 import { MisuseError } from "../errors.js";
-import { bytesOf, dispositionOf, headerPairs, marked, storedHeaders, type Outcome } from "./answer.js";
-import { isConnectionFailure, type Connection, type Database } from "./driver.js";
-import { handle, HandlerFailure, type Handler } from "./handler.js";
+import { bytesOf, dispositionOf, headerPairs, marked, type Outcome, storedHeaders } from "./answer.js";
+import { type Connection, type Database, isConnectionFailure } from "./driver.js";
+import { type Handler, HandlerFailure, handle } from "./handler.js";
 import { parseKey, sortableKey } from "./key.js";
 import { migrate } from "./migrate.js";
 import type { ResolvedOptions } from "./options.js";
 import { problem } from "./problem.js";
 import { quoteIdentifier } from "./sql/identifier.js";
-import { Transaction, type Claim, type Statements, type Verdict } from "./transaction.js";
+import { type Claim, type Statements, Transaction, type Verdict } from "./transaction.js";
 
 /** What identifies one operation to the server. */
 export interface RunRequest {
@@ -45,8 +45,8 @@ export class Idempotency<C extends Connection = Connection, R = unknown> {
     this.#stored = storedHeaders(options.headers);
     const s = quoteIdentifier(options.schema);
     this.#statements = {
-      begin: `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = ${Math.ceil(options.handlerTimeout)}`,
-      claim: `SELECT * FROM ${s}.claim($1, $2, $3, $4, $5)`,
+      begin: `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = ${options.handlerTimeout}`,
+      claim: `SELECT ${s}.claim($1, $2, $3, $4, $5)`,
       record: `INSERT INTO ${s}.keys (tenant, scope, key, fingerprint, status, headers, body) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
       window: options.window,
     };
@@ -98,14 +98,11 @@ export class Idempotency<C extends Connection = Connection, R = unknown> {
 
   async #attempt(claim: Claim, key: string, handler: Handler<C>): Promise<Outcome | "again"> {
     let tx: Transaction<C> | undefined;
-    let lagging = false;
     try {
       tx = await Transaction.on(this.#db, this.#statements);
       const verdict = await tx.claim(claim);
       if (verdict.found === "new") return await this.#execute(tx, claim, key, handler);
-      // Partitions that ought to be there are missing: nothing has asked for them in days.
-      lagging = verdict.found === "beyond" && verdict.lagging;
-      if (!lagging) return answerTo(verdict);
+      if (verdict.found !== "lagging") return answerTo(verdict);
     } catch (error) {
       if (error instanceof HandlerFailure) {
         if (!error.late) throw error.cause;
@@ -118,6 +115,7 @@ export class Idempotency<C extends Connection = Connection, R = unknown> {
     } finally {
       await tx?.end();
     }
+    // Nothing has asked for partitions in days. Only now, with the connection given back: the pool may hold but one.
     await this.migrate();
     return "again";
   }

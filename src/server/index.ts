@@ -10,3 +10,4 @@ export type { Execution, Handler } from "./handler.js";
 export type { Idempotency, RunRequest } from "./idempotency.js";
 export type { IdempotencyOptions } from "./options.js";
 export type { ProblemCode } from "./problem.js";
+export { idempotentFetch, type WebHandler, type WebOptions } from "./web.js";

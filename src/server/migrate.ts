@@ -5,7 +5,7 @@ import { partitionSql, partitionsFor } from "./sql/partitions.js";
 import { schemaSql, schemaVersion } from "./sql/schema.js";
 
 /** Partitions are made this far ahead: keys from clocks that run fast, and days on which nothing runs. */
-const ahead = 7 * 86_400_000;
+const ahead = 2 * 86_400_000;
 
 /**
  * Creates the schema where there is none, and the partitions that are missing. One transaction, under a lock: any
@@ -39,7 +39,9 @@ async function prepare(connection: Connection, schema: string, windowMs: number)
   );
   const { version, horizon, dropped_through, now } = rows[0];
   if (version > schemaVersion) {
-    throw new StoreError("newer_schema", { detail: `schema ${schema} has version ${version}, this code ${schemaVersion}` });
+    throw new StoreError("newer_schema", {
+      detail: `schema ${schema} has version ${version}, this code ${schemaVersion}`,
+    });
   }
   const wanted = partitionsFor(Number(now), windowMs, ahead).filter(({ from }) => from >= dropped_through);
   const present = await connection.query(

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { MisuseError } from "../errors.js";
 import type { Database } from "./driver.js";
 
@@ -7,7 +8,7 @@ export interface IdempotencyOptions<D extends Database = Database, R = unknown> 
   readonly db: D;
   /**
    * How long a key is honoured: milliseconds, or `"24h"`, `"7d"`. Promised from a key's first use, if that came within
-   * a tenth of it after the key was minted (samekey's client sees to that).
+   * a tenth of it after the key was minted (samekey's client sees to that). At most `"366d"`; each day is a partition.
    */
   readonly retention: number | string;
   /**
@@ -46,24 +47,25 @@ export function resolveOptions<R>(options: IdempotencyOptions<Database, R>): Res
   if (schema === "" || Buffer.byteLength(schema) > 63 || schema.includes("\0")) {
     throw bad("`schema` must be a name of 1 to 63 bytes");
   }
-  const retention = milliseconds(options.retention, "retention");
+  const retention = milliseconds(options.retention, "retention", 366 * day);
   return {
     tenant,
     schema,
     headers,
-    handlerTimeout: milliseconds(handlerTimeout, "handlerTimeout"),
+    handlerTimeout: milliseconds(handlerTimeout, "handlerTimeout", day),
     // A client may first use a key when it is up to a tenth of the retention old, and may retry for the whole of it.
     window: Math.ceil(retention * 1.1),
   };
 }
 
-const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const day = 86_400_000;
+const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: day };
 
-function milliseconds(value: number | string | undefined, option: string): number {
+function milliseconds(value: number | string | undefined, option: string, max: number): number {
   const [, count, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(value)) ?? [];
   const ms = typeof value === "number" ? value : Number(count) * (units[unit ?? ""] ?? Number.NaN);
-  if (Number.isFinite(ms) && ms > 0 && ms <= Number.MAX_SAFE_INTEGER) return ms;
-  throw bad(`\`${option}\` must be a positive number of milliseconds, or a duration such as "24h"`);
+  if (ms >= 1 && ms <= max) return Math.ceil(ms);
+  throw bad(`\`${option}\` must be 1 to ${max} milliseconds, or a duration such as "24h"`);
 }
 
 function bad(detail: string): MisuseError {

@@ -1,10 +1,11 @@
+import { Buffer } from "node:buffer";
 import type { HeaderPair } from "./answer.js";
-import { isConnectionFailure, sqlState, type Connection, type Database } from "./driver.js";
+import { type Connection, type Database, isConnectionFailure, sqlState } from "./driver.js";
 
 /** What {@link Transaction.claim} found. */
 export type Verdict =
-  | { readonly found: "new" | "busy" | "mismatch" | "expired" | "beyond"; readonly lagging: boolean }
-  | { readonly found: "replay"; readonly lagging: boolean; readonly stored: Stored };
+  | { readonly found: "new" | "busy" | "mismatch" | "expired" | "beyond" | "lagging" }
+  | { readonly found: "replay"; readonly stored: Stored };
 
 /** A stored answer. */
 export interface Stored {
@@ -65,10 +66,10 @@ export class Transaction<C extends Connection> {
       this.connection.query(this.#statements.begin),
       this.connection.query(this.#statements.claim, [tenant, scope, key, fingerprint, this.#statements.window]),
     ]);
-    const { verdict, lagging, stored_status, stored_headers, stored_body } = rows[0];
-    if (verdict !== "replay") return { found: verdict, lagging };
-    const stored = { status: stored_status, headers: JSON.parse(stored_headers), body: stored_body };
-    return { found: "replay", lagging, stored };
+    const [{ claim: answer }] = rows;
+    if (!answer.startsWith("{")) return { found: answer };
+    const { status, headers, body } = JSON.parse(answer);
+    return { found: "replay", stored: { status, headers, body: body === null ? null : Buffer.from(body, "base64") } };
   }
 
   /**
@@ -98,7 +99,8 @@ export class Transaction<C extends Connection> {
     }
     this.#open = false;
     if (inserted.status === "rejected") {
-      if (sqlState(inserted.reason) === "23505") return "conflict";
+      // The key is taken, or its partition was dropped meanwhile: another look tells.
+      if (["23505", "23514"].includes(sqlState(inserted.reason) ?? "")) return "conflict";
       throw inserted.reason;
     }
     if (committed.value.command !== "COMMIT") throw new Error(`COMMIT was answered with ${committed.value.command}`);

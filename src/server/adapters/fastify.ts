@@ -6,15 +6,17 @@
  * close to the wire as Fastify allows: the raw body is taken before any parser, the claim comes before validation, the
  * stored answer is the last word on the way out.
  */
-import { pipeline, type Readable, Transform } from "node:stream";
+import { Buffer } from "node:buffer";
+import type { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { Answer, HeaderPair, Outcome } from "../answer.js";
 import { MisuseError } from "../../errors.js";
+import type { Answer, HeaderPair, Outcome } from "../answer.js";
 import type { Connection } from "../driver.js";
 import { fingerprint } from "../fingerprint.js";
 import type { Execution } from "../handler.js";
 import type { Idempotency } from "../idempotency.js";
 import { problem } from "../problem.js";
+import { bytesFrom, deferred, tap } from "./streams.js";
 
 /** Hooks for one route's options. */
 export interface IdempotentRoute {
@@ -91,6 +93,8 @@ export function fastifyIdempotency<C extends Connection>(
       const started = deferred<Execution<C> | undefined>();
       const answered = deferred<Answer>();
       const outcome = idempotency.run(claim, (execution) => {
+        // The route has run once. Its effects were undone, and to record its answer without them would lose them.
+        if (session.answer !== undefined || session.outcome !== undefined) return { status: 503 };
         session.answer = answered.resolve;
         started.resolve(execution);
         return answered.promise;
@@ -114,12 +118,18 @@ export function fastifyIdempotency<C extends Connection>(
       if (session?.outcome === undefined) return payload;
       const { answer } = session;
       delete session.answer;
+      if (payload instanceof Response) {
+        setHeaders(reply.code(payload.status), [...payload.headers]);
+      }
       const body = answer === undefined ? null : await bytesFrom(payload);
       answer?.({ status: reply.statusCode, headers: reply.getHeaders(), body });
       const { kind, status, headers, body: stored } = await session.outcome;
       for (const name of marks) reply.removeHeader(name);
       if (kind === "executed" || kind === "released") {
-        setHeaders(reply, headers.filter(([name]) => marks.includes(name)));
+        setHeaders(
+          reply,
+          headers.filter(([name]) => marks.includes(name)),
+        );
         return body;
       }
       // Whatever was put together for this reply gives way to what the engine says.
@@ -133,7 +143,7 @@ export function fastifyIdempotency<C extends Connection>(
     route,
     execution(request) {
       const execution = sessions.get(request)?.execution;
-      if (execution === undefined) throw new MisuseError("bad_option", { detail: "the route has no idempotency hooks" });
+      if (execution === undefined) throw new MisuseError("bad_option", { detail: "the route has no such hooks" });
       return execution;
     },
   };
@@ -155,43 +165,4 @@ function fingerprintOf(request: FastifyRequest, chunks: readonly Uint8Array[]): 
     contentType: request.headers["content-type"],
     body: Buffer.concat(chunks),
   });
-}
-
-/** Passes the body on to the parser, and keeps what it passes. The parser's size limit limits both. */
-function tap(payload: Readable, chunks: Uint8Array[]): Readable {
-  const kept = new Transform({
-    transform(chunk: Uint8Array, _encoding, done) {
-      chunks.push(chunk);
-      done(null, chunk);
-    },
-  });
-  // Where a decoder sits in front, it tells the parser here how many bytes came over the wire.
-  Object.defineProperty(kept, "receivedEncodedLength", { get: () => Reflect.get(payload, "receivedEncodedLength") });
-  return pipeline(payload, kept, () => {});
-}
-
-/** The bytes of whatever Fastify is about to send. */
-async function bytesFrom(payload: unknown): Promise<Buffer | null> {
-  if (payload === undefined || payload === null) return null;
-  if (typeof payload === "string") return Buffer.from(payload);
-  if (payload instanceof Uint8Array) return Buffer.from(payload);
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of payload as AsyncIterable<Uint8Array | string>) chunks.push(Buffer.from(chunk as Uint8Array));
-  return Buffer.concat(chunks);
-}
-
-interface Deferred<T> {
-  readonly promise: Promise<T>;
-  readonly resolve: (value: T) => void;
-  readonly reject: (reason: unknown) => void;
-}
-
-function deferred<T>(): Deferred<T> {
-  let resolve!: Deferred<T>["resolve"];
-  let reject!: Deferred<T>["reject"];
-  const promise = new Promise<T>((yes, no) => {
-    resolve = yes;
-    reject = no;
-  });
-  return { promise, resolve, reject };
 }

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { v7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createIdempotency, fingerprint, type Answer, type Handler, type Outcome } from "../../../src/server/index.js";
+import { type Answer, createIdempotency, fingerprint, type Handler, type Outcome } from "../../../src/server/index.js";
 import { startPostgres, type TestPostgres } from "../../support/postgres.js";
 
 let postgres: TestPostgres;
@@ -35,7 +35,9 @@ const request = (key: string | string[] | undefined, body = "{}") => ({
 
 /** A handler with one effect. */
 const effect =
-  (answer: Answer = { status: 201, headers: { "content-type": "application/json" }, body: '{"ok":true}' }): Handler<pg.PoolClient> =>
+  (
+    answer: Answer = { status: 201, headers: { "content-type": "application/json" }, body: '{"ok":true}' },
+  ): Handler<pg.PoolClient> =>
   async ({ tx, key }) => {
     await tx.query("INSERT INTO effects (key) VALUES ($1)", [key]);
     return answer;
@@ -63,16 +65,17 @@ describe("one key", () => {
     expect(await effects(key)).toBe(1);
   });
 
-  it.each([["a v7 key", () => v7()], ["a v4 key", () => randomUUID()], ["any other key", () => `order-${Math.random()}`]])(
-    "twenty in parallel with %s leave one effect",
-    async (_, mint) => {
-      const key = mint();
-      const outcomes = await Promise.all(Array.from({ length: 20 }, () => engine().run(request(key), effect())));
-      const kinds = outcomes.map(({ kind }) => kind);
-      expect(kinds.filter((kind) => kind === "executed")).toHaveLength(1);
-      expect(new Set(kinds)).not.toContain("unavailable");
-      expect(kinds.every((kind) => ["executed", "replayed", "in_progress"].includes(kind))).toBe(true);
-      expect(await effects(key)).toBe(1);
-    },
-  );
+  it.each([
+    ["a v7 key", () => v7()],
+    ["a v4 key", () => randomUUID()],
+    ["any other key", () => `order-${Math.random()}`],
+  ])("twenty in parallel with %s leave one effect", async (_, mint) => {
+    const key = mint();
+    const outcomes = await Promise.all(Array.from({ length: 20 }, () => engine().run(request(key), effect())));
+    const kinds = outcomes.map(({ kind }) => kind);
+    expect(kinds.filter((kind) => kind === "executed")).toHaveLength(1);
+    expect(new Set(kinds)).not.toContain("unavailable");
+    expect(kinds.every((kind) => ["executed", "replayed", "in_progress"].includes(kind))).toBe(true);
+    expect(await effects(key)).toBe(1);
+  });
 });
