@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { playwright } from "@vitest/browser-playwright";
 import type { TestProjectInlineConfiguration } from "vitest/config";
 import { defineConfig } from "vitest/config";
-import { entries, importName } from "./scripts/entries.mjs";
+import { entries, importName, manifest } from "./scripts/entries.mjs";
 import { findChromium } from "./test/support/chromium.js";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -40,6 +40,8 @@ if (!chromium && !process.env["SAMEKEY_TOLD"]) {
 const browser: TestProjectInlineConfiguration = {
   extends: true,
   resolve: { alias: fromSource("browser") },
+  // Bundled beforehand: a dependency that Vite meets in the middle of a run reloads the page under its test.
+  optimizeDeps: { include: [...Object.keys(manifest.dependencies), "fast-check"] },
   test: {
     name: "browser",
     include: ["test/browser/**/*.test.ts", "test/contract/**/*.browser.test.ts"],

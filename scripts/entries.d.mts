@@ -1,5 +1,10 @@
 export const root: string;
-export const manifest: { name: string; version: string; exports: Record<string, unknown> };
+export const manifest: {
+  name: string;
+  version: string;
+  dependencies: Record<string, string>;
+  exports: Record<string, unknown>;
+};
 export const entries: [subpath: string, sources: Record<string, string> & { default: string }][];
 export const expectedExports: Record<string, string | Record<string, string>>;
 export function hasSource(source: string): boolean;
