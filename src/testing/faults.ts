@@ -136,7 +136,7 @@ export function unreachable(
   });
 }
 
-/** 409 `in_progress`, as if another copy of the request were being processed. */
+/** 409 `in_progress`, as if another copy of the request were being processed; `status(409)` is one without a reason. */
 export function conflict(
   options?: FaultOptions & {
     /** In seconds, or a date; `null` for none. @defaultValue 1 */

@@ -25,4 +25,11 @@ export type { MswHttp } from "./msw-handlers.js";
 export { seededRandom } from "./random.js";
 export type { MockHandler, RouteOptions } from "./routes.js";
 export type { Step } from "./script.js";
+export {
+  type ContractCase,
+  type ContractHarness,
+  type ContractSubject,
+  type SyncLevel,
+  storeContract,
+} from "./store-contract.js";
 export { createVirtualClock, type VirtualClock, type VirtualClockOptions } from "./virtual-clock.js";
