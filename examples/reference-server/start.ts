@@ -1,6 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import pg from "pg";
-import { createIdempotency } from "../../src/server/index.js";
+import { createIdempotency, type IdempotencyOptions } from "../../src/server/index.js";
 import { createApp, tenantOf } from "./app.js";
 import { createBank } from "./database.js";
 
@@ -10,7 +10,7 @@ export interface ReferenceServerOptions {
   /** A Postgres database; what is missing in it is created. */
   readonly databaseUrl: string;
   /** The key's life. @default "24h" */
-  readonly retention?: number | string | undefined;
+  readonly retention?: IdempotencyOptions["retention"] | undefined;
   /** Connections to Postgres. @default 16 */
   readonly connections?: number | undefined;
 }

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { type Duration, toMs } from "../core/durations.js";
 import { MisuseError } from "../errors.js";
 import type { Database } from "./driver.js";
 
@@ -10,7 +11,7 @@ export interface IdempotencyOptions<D extends Database = Database, R = unknown> 
    * How long a key is honoured: milliseconds, or `"24h"`, `"7d"`. Promised from a key's first use, if that came within
    * a tenth of it after the key was minted (samekey's client sees to that). At most `"366d"`; each day is a partition.
    */
-  readonly retention: number | string;
+  readonly retention: Duration;
   /**
    * The stable account id that a request acts for, never a credential; for adapters. Nothing or "" means that the
    * request is not authenticated, and is answered 401.
@@ -26,7 +27,7 @@ export interface IdempotencyOptions<D extends Database = Database, R = unknown> 
    *
    * @default "60s"
    */
-  readonly handlerTimeout?: number | string | undefined;
+  readonly handlerTimeout?: Duration | undefined;
 }
 
 /** Complete, validated options. Times in ms. */
@@ -59,13 +60,11 @@ export function resolveOptions<R>(options: IdempotencyOptions<Database, R>): Res
 }
 
 const day = 86_400_000;
-const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: day };
 
-function milliseconds(value: number | string | undefined, option: string, max: number): number {
-  const [, count, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(value)) ?? [];
-  const ms = typeof value === "number" ? value : Number(count) * (units[unit ?? ""] ?? Number.NaN);
-  if (ms >= 1 && ms <= max) return Math.ceil(ms);
-  throw bad(`\`${option}\` must be 1 to ${max} milliseconds, or a duration such as "24h"`);
+function milliseconds(value: Duration, option: string, max: number): number {
+  const ms = Math.ceil(toMs(value, option));
+  if (ms >= 1 && ms <= max) return ms;
+  throw bad(`\`${option}\` must be 1 to ${max} milliseconds`);
 }
 
 function bad(detail: string): MisuseError {

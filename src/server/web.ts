@@ -59,6 +59,7 @@ export function idempotentFetch<C extends Connection>(
 }
 
 function responseOf({ status, headers, body }: Outcome): Response {
+  const init = { status, headers: headers.map(([name, value]): [string, string] => [name, value]) };
   // 204 and its like refuse even an empty body.
-  return new Response(body?.length ? body : null, { status, headers: headers.map(([name, value]) => [name, value]) });
+  return new Response(body?.length ? (body as Uint8Array<ArrayBuffer>) : null, init);
 }

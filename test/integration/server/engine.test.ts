@@ -1,81 +1,268 @@
 import { randomUUID } from "node:crypto";
-import pg from "pg";
 import { v7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Answer, createIdempotency, fingerprint, type Handler, type Outcome } from "../../../src/server/index.js";
-import { startPostgres, type TestPostgres } from "../../support/postgres.js";
+import { type Answer, createIdempotency, type HeaderPair } from "../../../src/server/index.js";
+import { sortableKey } from "../../../src/server/key.js";
+import { created, effect, errorOf, type Fixture, header, makePool, request, startFixture, text } from "./fixture.js";
 
-let postgres: TestPostgres;
-let pool: pg.Pool;
+let fixture: Fixture;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
-  pool = new pg.Pool({ connectionString: postgres.url, max: 20 });
-  pool.on("error", () => {});
-  await pool.query("CREATE TABLE effects (key text, at timestamptz DEFAULT clock_timestamp())");
-  await engine().migrate();
+  fixture = await startFixture();
 }, 60_000);
 
-afterAll(async () => {
-  await pool.end();
-  await postgres.stop();
-});
+afterAll(() => fixture.stop());
 
-const engine = (db: pg.Pool = pool) => createIdempotency({ db, retention: "24h" });
-
-const print = (body: string) =>
-  fingerprint({ method: "POST", target: "/effects", contentType: "application/json", body });
-
-const request = (key: string | string[] | undefined, body = "{}") => ({
-  tenant: "acct_1",
-  scope: "effects",
-  key,
-  fingerprint: print(body),
-});
-
-/** A handler with one effect. */
-const effect =
-  (
-    answer: Answer = { status: 201, headers: { "content-type": "application/json" }, body: '{"ok":true}' },
-  ): Handler<pg.PoolClient> =>
-  async ({ tx, key }) => {
-    await tx.query("INSERT INTO effects (key) VALUES ($1)", [key]);
-    return answer;
-  };
-
-const effects = async (key: string): Promise<number> =>
-  (await pool.query("SELECT count(*)::int AS n FROM effects WHERE key = $1", [key])).rows[0].n;
-
-const text = ({ body }: Outcome): string => Buffer.from(body ?? []).toString();
-const header = ({ headers }: Outcome, name: string) => headers.find(([n]) => n === name)?.[1];
+const kinds: [string, () => string][] = [
+  ["a v7 key", () => v7()],
+  ["a v4 key", () => randomUUID()],
+  ["any other key", () => `order-${Math.random()}`],
+];
 
 describe("one key", () => {
-  it("runs once and replays byte for byte", async () => {
-    const key = v7();
-    const first = await engine().run(request(key), effect());
-    const again = await engine().run(request(key), effect());
+  it.each(kinds)("(%s) runs once, and is replayed byte for byte", async (_, mint) => {
+    const key = mint();
+    const first = await fixture.engine.run(request(key), effect());
+    const again = await fixture.engine.run(request(key), effect());
     expect(first).toMatchObject({ kind: "executed", status: 201 });
-    expect(again).toMatchObject({ kind: "replayed", status: 201 });
-    expect(text(again)).toBe(text(first));
     expect(header(first, "idempotency-status")).toBe("executed");
     expect(header(first, "idempotency-replayed")).toBeUndefined();
+    expect(again).toMatchObject({ kind: "replayed", status: 201 });
     expect(header(again, "idempotency-status")).toBe("replayed");
     expect(header(again, "idempotency-replayed")).toBe("true");
     expect(header(again, "content-type")).toBe("application/json");
-    expect(await effects(key)).toBe(1);
+    expect(text(again)).toBe(text(first));
+    expect(await fixture.effects(key)).toBe(1);
+  });
+
+  it.each(kinds)("(%s) twenty times in parallel leaves one effect", async (_, mint) => {
+    const key = mint();
+    const outcomes = await Promise.all(Array.from({ length: 20 }, () => fixture.engine.run(request(key), effect())));
+    expect(outcomes.filter(({ kind }) => kind === "executed")).toHaveLength(1);
+    for (const { kind } of outcomes) expect(["executed", "replayed", "in_progress"]).toContain(kind);
+    expect(await fixture.effects(key)).toBe(1);
+    expect(await fixture.records(sortableKey(key))).toBe(1);
+  });
+
+  // F93
+  it("sixteen times at once, completed before, is never called busy", async () => {
+    const key = v7();
+    await fixture.engine.run(request(key), effect());
+    for (let round = 0; round < 10; round += 1) {
+      const outcomes = await Promise.all(Array.from({ length: 16 }, () => fixture.engine.run(request(key), effect())));
+      expect(outcomes.map(({ kind }) => kind)).toEqual(Array(16).fill("replayed"));
+    }
+    expect(await fixture.effects(key)).toBe(1);
+  });
+
+  // F34
+  it("delivered twice, 5 ms apart, gives one effect, a busy twin, and a replay to whoever comes back", async () => {
+    const key = v7();
+    const slow = fixture.engine.run(request(key), async (execution) => {
+      const answer = await effect()(execution);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      return answer;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    const twin = await fixture.engine.run(request(key), effect());
+    expect(twin).toMatchObject({ kind: "in_progress", status: 409 });
+    expect(errorOf(twin)).toBe("in_progress");
+    expect(header(twin, "retry-after")).toBe("1");
+    expect(header(twin, "content-type")).toBe("application/problem+json");
+    expect(header(twin, "idempotency-status")).toBeUndefined();
+    expect((await slow).kind).toBe("executed");
+    expect((await fixture.engine.run(request(key), effect())).kind).toBe("replayed");
+    expect(await fixture.effects(key)).toBe(1);
+  });
+
+  it("is the same quoted and bare", async () => {
+    const key = v7();
+    await fixture.engine.run(request(`"${key}"`), effect());
+    expect((await fixture.engine.run(request(key), effect())).kind).toBe("replayed");
+  });
+
+  it("with another request is refused", async () => {
+    const key = v7();
+    await fixture.engine.run(request(key, "1"), effect());
+    const other = await fixture.engine.run(request(key, "2"), effect());
+    expect(other).toMatchObject({ kind: "mismatched", status: 422 });
+    expect(errorOf(other)).toBe("idempotency_key_reused_with_different_body");
+    expect(header(other, "idempotency-status")).toBeUndefined();
+    expect(await fixture.effects(key)).toBe(1);
+  });
+
+  // F101
+  it("is another key for another tenant and in another scope", async () => {
+    const key = v7();
+    const requests = [request(key), { ...request(key), tenant: "acct_2" }, { ...request(key), scope: "other" }];
+    for (const one of requests) expect((await fixture.engine.run(one, effect())).kind).toBe("executed");
+    expect(await fixture.effects(key)).toBe(3);
+  });
+
+  it("works with a pool of one", async () => {
+    const pool = makePool(fixture.url, 1);
+    const engine = createIdempotency({ db: pool, retention: "24h" });
+    const key = v7();
+    const outcomes = await Promise.all(Array.from({ length: 5 }, () => engine.run(request(key), effect())));
+    expect(outcomes.map(({ kind }) => kind)).toEqual(["executed", ...Array(4).fill("replayed")]);
+    await pool.end();
+  });
+});
+
+describe("without a usable key", () => {
+  it.each([
+    ["none", undefined, "idempotency_key_missing"],
+    ["a bad one", "a b", "idempotency_key_invalid"],
+    ["two lines", ["a", "b"], "idempotency_key_invalid"],
+  ])("(%s) nothing runs", async (_, key, error) => {
+    const outcome = await fixture.engine.run(request(key), () => expect.unreachable());
+    expect(outcome).toMatchObject({ kind: "invalid", status: 400 });
+    expect(errorOf(outcome)).toBe(error);
+    expect(header(outcome, "idempotency-status")).toBeUndefined();
+  });
+});
+
+describe("a key's time", () => {
+  const hour = 3_600_000;
+
+  it.each([
+    ["past the window", -27 * hour, 410, "idempotency_key_expired"],
+    ["years ago", -9000 * 24 * hour, 410, "idempotency_key_expired"],
+    ["beyond the horizon", 30 * 24 * hour, 400, "idempotency_key_time"],
+  ])("%s is refused, unmarked", async (_, offset, status, error) => {
+    const outcome = await fixture.engine.run(request(v7({ msecs: Date.now() + offset })), () => expect.unreachable());
+    expect(outcome.status).toBe(status);
+    expect(errorOf(outcome)).toBe(error);
+    expect(header(outcome, "idempotency-status")).toBeUndefined();
   });
 
   it.each([
-    ["a v7 key", () => v7()],
-    ["a v4 key", () => randomUUID()],
-    ["any other key", () => `order-${Math.random()}`],
-  ])("twenty in parallel with %s leave one effect", async (_, mint) => {
-    const key = mint();
-    const outcomes = await Promise.all(Array.from({ length: 20 }, () => engine().run(request(key), effect())));
-    const kinds = outcomes.map(({ kind }) => kind);
-    expect(kinds.filter((kind) => kind === "executed")).toHaveLength(1);
-    expect(new Set(kinds)).not.toContain("unavailable");
-    expect(kinds.every((kind) => ["executed", "replayed", "in_progress"].includes(kind))).toBe(true);
-    expect(await effects(key)).toBe(1);
+    ["a day ago", -24 * hour],
+    ["in a day, from a clock that runs fast", 24 * hour],
+  ])("%s is taken", async (_, offset) => {
+    const key = v7({ msecs: Date.now() + offset });
+    expect((await fixture.engine.run(request(key), effect())).kind).toBe("executed");
+    expect((await fixture.engine.run(request(key), effect())).kind).toBe("replayed");
+  });
+
+  it("of an opaque key is when it was stored", async () => {
+    const key = `opaque-${v7()}`;
+    await fixture.engine.run(request(key), effect());
+    await fixture.pool.query("UPDATE samekey.keys SET created_at = created_at - interval '27 hours' WHERE key = $1", [
+      `o${key}`,
+    ]);
+    expect((await fixture.engine.run(request(key), effect())).status).toBe(410);
+    expect(await fixture.effects(key)).toBe(1);
+  });
+});
+
+// F100
+describe("a handler's outcome", () => {
+  it.each([400, 402, 404, 409, 422])("%i is refused: stored, its effects undone", async (status) => {
+    const key = v7();
+    const answer: Answer = { status, headers: { "content-type": "application/json" }, body: '{"error":"no"}' };
+    const first = await fixture.engine.run(request(key), effect(answer));
+    expect(first).toMatchObject({ kind: "executed", status });
+    expect(await fixture.effects(key)).toBe(0);
+    const again = await fixture.engine.run(request(key), () => expect.unreachable());
+    expect(again).toMatchObject({ kind: "replayed", status });
+    expect(text(again)).toBe('{"error":"no"}');
+  });
+
+  it.each([401, 408, 423, 425, 429, 500, 503])(
+    "%i is released: nothing is stored, the key runs again",
+    async (status) => {
+      const key = v7();
+      const first = await fixture.engine.run(request(key), effect({ status, body: "later" }));
+      expect(first).toMatchObject({ kind: "released", status });
+      expect(header(first, "idempotency-status")).toBeUndefined();
+      expect(await fixture.effects(key)).toBe(0);
+      expect((await fixture.engine.run(request(key), effect())).kind).toBe("executed");
+      expect(await fixture.effects(key)).toBe(1);
+    },
+  );
+
+  it("that is thrown is released and thrown on", async () => {
+    const key = v7();
+    const failing = fixture.engine.run(request(key), async (execution) => {
+      await effect()(execution);
+      throw new Error("bug");
+    });
+    await expect(failing).rejects.toThrow("bug");
+    expect(await fixture.effects(key)).toBe(0);
+    expect((await fixture.engine.run(request(key), effect())).kind).toBe("executed");
+  });
+
+  it("may be said outright", async () => {
+    const released = v7();
+    expect((await fixture.engine.run(request(released), effect({ status: 400, disposition: "released" }))).kind).toBe(
+      "released",
+    );
+    expect(await fixture.records(sortableKey(released))).toBe(0);
+    const completed = v7();
+    await fixture.engine.run(request(completed), effect({ status: 400, disposition: "completed" }));
+    expect(await fixture.effects(completed)).toBe(1);
+  });
+
+  it("refused with a failed statement behind it is stored all the same", async () => {
+    const key = v7();
+    const outcome = await fixture.engine.run(request(key), async ({ tx }) => {
+      await tx.query("SELECT 1 / 0").catch(() => {});
+      return { status: 402 };
+    });
+    expect(outcome).toMatchObject({ kind: "executed", status: 402 });
+    expect((await fixture.engine.run(request(key), effect())).kind).toBe("replayed");
+  });
+
+  it("completed with a failed statement behind it is not believed", async () => {
+    const key = v7();
+    const swallowing = fixture.engine.run(request(key), async ({ tx }) => {
+      await tx.query("SELECT 1 / 0").catch(() => {});
+      return created;
+    });
+    await expect(swallowing).rejects.toMatchObject({ code: "25P02" });
+    expect((await fixture.engine.run(request(key), effect())).kind).toBe("executed");
+  });
+});
+
+describe("what is stored", () => {
+  it.each<[string, Answer["body"]]>([
+    ["no body", null],
+    ["an empty body", ""],
+    ["text", "grün ✓\n\0"],
+    ["bytes", new Uint8Array(Array.from({ length: 512 }, (_, index) => index % 256))],
+    ["a large body", "x".repeat(300_000)],
+  ])("gives back %s", async (_, body) => {
+    const key = v7();
+    await fixture.engine.run(request(key), effect({ status: body === null ? 204 : 200, body }));
+    const { body: replayed } = await fixture.engine.run(request(key), effect());
+    expect(Buffer.from(replayed ?? [])).toEqual(Buffer.from(body ?? ""));
+  });
+
+  it("keeps the listed headers, every line of them, and no others", async () => {
+    const pool = fixture.pool;
+    const engine = createIdempotency({ db: pool, retention: "24h", headers: ["X-Trace"] });
+    const key = v7();
+    const headers: HeaderPair[] = [
+      ["Link", "</a>; rel=next"],
+      ["link", "</b>; rel=prev"],
+      ["Location", '/transfers/"1"'],
+      ["x-trace", "t1"],
+      ["x-other", "o"],
+      ["Set-Cookie", "secret=1"],
+      ["date", "today"],
+      ["idempotency-status", "forged"],
+    ];
+    const first = await engine.run(request(key), effect({ status: 201, headers }));
+    expect(header(first, "set-cookie")).toBe("secret=1");
+    const { headers: replayed } = await engine.run(request(key), effect());
+    expect(replayed).toEqual([
+      ["link", "</a>; rel=next"],
+      ["link", "</b>; rel=prev"],
+      ["location", '/transfers/"1"'],
+      ["x-trace", "t1"],
+      ["idempotency-status", "replayed"],
+      ["idempotency-replayed", "true"],
+    ]);
   });
 });

@@ -1,0 +1,79 @@
+import { describe, expect, it } from "vitest";
+import { dispositionOf } from "../../../src/server/answer.js";
+import { createIdempotency, type Database } from "../../../src/server/index.js";
+import { keyBound, partitionsFor } from "../../../src/server/sql/partitions.js";
+
+const db: Database = { connect: () => Promise.reject(new Error("not used")) };
+
+describe("createIdempotency", () => {
+  it.each<[string, object]>([
+    ["db", { db: {} }],
+    ["retention", { retention: "soon" }],
+    ["retention", { retention: 0 }],
+    ["retention", { retention: "367d" }],
+    ["schema", { schema: "" }],
+    ["schema", { schema: "x".repeat(64) }],
+    ["handlerTimeout", { handlerTimeout: "25d" }],
+    ["set-cookie", { headers: ["Set-Cookie"] }],
+  ])("refuses a wrong %s: %o", (name, wrong) => {
+    expect(() => createIdempotency({ db, retention: "24h", ...wrong })).toThrow(
+      expect.objectContaining({ code: "bad_option", message: expect.stringContaining(name) }),
+    );
+  });
+
+  it.each([{ tenant: "" }, { scope: "" }])("refuses to run with an empty %o", async (empty) => {
+    const request = { tenant: "t", scope: "s", key: "k", fingerprint: new Uint8Array(32), ...empty };
+    const run = createIdempotency({ db, retention: "24h" }).run(request, () => ({ status: 201 }));
+    await expect(run).rejects.toMatchObject({ code: "bad_option" });
+  });
+
+  it("answers 503 where the database cannot be reached", async () => {
+    const request = { tenant: "t", scope: "s", key: "k", fingerprint: new Uint8Array(32) };
+    const outcome = await createIdempotency({ db, retention: "24h" }).run(request, () => ({ status: 201 }));
+    expect(outcome).toMatchObject({ kind: "unavailable", status: 503 });
+    expect(outcome.headers).toContainEqual(["retry-after", "1"]);
+  });
+});
+
+// F100
+describe("a status", () => {
+  it.each([
+    [200, "completed"],
+    [204, "completed"],
+    [303, "completed"],
+    [400, "refused"],
+    [402, "refused"],
+    [404, "refused"],
+    [409, "refused"],
+    [422, "refused"],
+    [401, "released"],
+    [407, "released"],
+    [408, "released"],
+    [423, "released"],
+    [425, "released"],
+    [429, "released"],
+    [500, "released"],
+    [503, "released"],
+  ])("%i means %s", (status, disposition) => {
+    expect(dispositionOf(status)).toBe(disposition);
+  });
+});
+
+describe("partitions", () => {
+  const day = 86_400_000;
+
+  it.each([
+    ["midnight", Date.UTC(2026, 4, 5)],
+    ["the last millisecond of a month", Date.UTC(2026, 5, 1) - 1],
+    ["the first of a year", Date.UTC(2027, 0, 1)],
+    ["a leap day", Date.UTC(2028, 1, 29, 12)],
+  ])("around %s leave no gap and do not overlap", (_, now) => {
+    const partitions = partitionsFor(now, 2 * day, 2 * day);
+    for (const [index, { from }] of partitions.entries()) {
+      if (index > 0) expect(from).toBe(partitions[index - 1]?.to);
+    }
+    expect(partitions[0]?.from).toSatisfy((from: string) => from <= keyBound(now - 2 * day));
+    expect(partitions.at(-1)?.to).toSatisfy((to: string) => to > keyBound(now + 2 * day));
+    expect(new Set(partitions.map(({ name }) => name)).size).toBe(partitions.length);
+  });
+});
