@@ -1,0 +1,126 @@
+/** The store for Node: one file, through better-sqlite3 or `node:sqlite`. */
+
+import type { NewRecord, OperationRecord } from "../core/record.js";
+import { StoreError } from "../errors.js";
+import type { Claimed, ClaimQuery, Counts, Inserted, PageFilter, Store, StoreContext } from "../store.js";
+import { claim } from "./sqlite/claim.js";
+import { type Connection, connect } from "./sqlite/connection.js";
+import type { SqliteDriverOption } from "./sqlite/driver.js";
+import { endWalk, startWalk, walkOn } from "./sqlite/page.js";
+import { defaultPath } from "./sqlite/place.js";
+import type { Work } from "./sqlite/queue.js";
+import { counts, find, head, relieve, updating } from "./sqlite/verbs.js";
+
+export type {
+  SqliteDatabase,
+  SqliteDriver,
+  SqliteDriverOption,
+  SqliteStatement,
+  SqliteValue,
+} from "./sqlite/driver.js";
+
+/** Options of {@link sqliteStore}. */
+export interface SqliteStoreOptions {
+  /**
+   * The file. Its directory is made if need be.
+   *
+   * @defaultValue the sdk's name with `.sqlite`, in `$SAMEKEY_DIR` or the platform's state directory:
+   * `$XDG_STATE_HOME/samekey` (`~/.local/state/samekey`), `~/Library/Application Support/samekey`,
+   * `%LOCALAPPDATA%\samekey`
+   */
+  readonly path?: string | undefined;
+  /** @defaultValue better-sqlite3 if it can be loaded, else `node:sqlite` */
+  readonly driver?: SqliteDriverOption | undefined;
+}
+
+/**
+ * A durable store in one SQLite file, which several processes of one machine may share. A verb that `needsSync`
+ * resolves once its bytes are on the disk; a power cut can lose no more than the latest successes and reschedulings,
+ * which costs one replay each.
+ *
+ * Stores of one path in a process share one connection.
+ */
+export function sqliteStore(options: SqliteStoreOptions = {}): Store {
+  return new SqliteStore(options);
+}
+
+class SqliteStore implements Store {
+  readonly durable = true;
+  readonly #options: SqliteStoreOptions;
+  #connecting: Promise<Connection> | undefined;
+  #connection: Connection | undefined;
+
+  constructor(options: SqliteStoreOptions) {
+    this.#options = options;
+  }
+
+  async open({ name, clock }: StoreContext): Promise<void> {
+    const { path = defaultPath(name), driver } = this.#options;
+    this.#connecting ??= connect(path, driver, clock);
+    const connecting = this.#connecting;
+    try {
+      const connection = await connecting;
+      if (this.#connecting === connecting) this.#connection = connection;
+    } catch (error) {
+      // The cause may be gone by the next try.
+      if (this.#connecting === connecting) this.#connecting = undefined;
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    const connecting = this.#connecting;
+    this.#connecting = undefined;
+    this.#connection = undefined;
+    const connection = await connecting?.catch(() => undefined);
+    await connection?.queue.idle();
+    await connection?.release();
+  }
+
+  insert(record: NewRecord): Promise<Inserted> {
+    return this.#do({ writes: true, id: record.id, run: (tx) => tx.insert(record) });
+  }
+
+  claim(query: ClaimQuery, apply: (record: OperationRecord) => OperationRecord): Promise<Claimed> {
+    return this.#do({ writes: true, weight: query.limit, run: (tx) => claim(tx, query, apply) });
+  }
+
+  update(
+    id: string,
+    apply: (record: OperationRecord) => OperationRecord | undefined,
+    base?: OperationRecord,
+  ): Promise<OperationRecord | undefined> {
+    return this.#do(updating(id, apply, base));
+  }
+
+  get(id: string): Promise<OperationRecord | undefined> {
+    return this.#do({ writes: false, run: (tx) => tx.record("o.id = ?", id) });
+  }
+
+  find(owner: string, name: string, intent: string): Promise<OperationRecord | undefined> {
+    return this.#do({ writes: false, run: (tx) => find(tx, owner, name, intent) });
+  }
+
+  head(owner: string, lane: string): Promise<OperationRecord | undefined> {
+    return this.#do({ writes: false, run: (tx) => head(tx, owner, lane) });
+  }
+
+  async page(filter: PageFilter): Promise<readonly OperationRecord[]> {
+    const walk = startWalk(filter);
+    while (!(await this.#do({ writes: false, run: (tx) => walkOn(tx, walk) })));
+    return endWalk(walk);
+  }
+
+  counts(owner?: string): Promise<Counts> {
+    return this.#do({ writes: false, run: (tx) => counts(tx, owner) });
+  }
+
+  relieve(isDead: (holder: string) => boolean): Promise<number> {
+    return this.#do({ writes: true, run: (tx) => relieve(tx, isDead) });
+  }
+
+  async #do<T>(work: Work<T>): Promise<T> {
+    if (!this.#connection) throw new StoreError("unavailable", { detail: "the SQLite store is not open" });
+    return this.#connection.queue.add(work);
+  }
+}

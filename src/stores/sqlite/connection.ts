@@ -1,0 +1,71 @@
+/** One connection per file and process, however many stores are open on it. */
+
+import type { Clock } from "../../store.js";
+import { loadDriver, type SqliteDatabase, type SqliteDriverOption } from "./driver.js";
+import { asStoreError, isBusy } from "./failure.js";
+import { preparePlace } from "./place.js";
+import { Queue } from "./queue.js";
+import { prepare } from "./schema.js";
+
+/** How often a busy file is tried again while it is opened. */
+const TRIES = 200;
+
+/** An open file, shared. */
+export interface Connection {
+  readonly queue: Queue;
+  /** Gives up this share; the last one to do so closes the file. */
+  release(): Promise<void>;
+}
+
+interface Shared {
+  readonly opened: Promise<{ readonly db: SqliteDatabase; readonly queue: Queue }>;
+  shares: number;
+}
+
+/** Two copies of the package share it, as long as they agree on what it holds. */
+function registry(): Map<string, Shared> {
+  const realm = globalThis as { [key: symbol]: unknown };
+  const symbol = Symbol.for("samekey.sqlite.1");
+  realm[symbol] ??= new Map<string, Shared>();
+  return realm[symbol] as Map<string, Shared>;
+}
+
+export async function connect(path: string, option: SqliteDriverOption | undefined, clock: Clock): Promise<Connection> {
+  const real = await preparePlace(path);
+  const shared = registry().get(real) ?? { opened: openFile(real, option, clock), shares: 0 };
+  registry().set(real, shared);
+  shared.shares += 1;
+  try {
+    const { queue } = await shared.opened;
+    return { queue, release: () => release(real, shared) };
+  } catch (error) {
+    await release(real, shared);
+    throw error;
+  }
+}
+
+async function release(path: string, shared: Shared): Promise<void> {
+  shared.shares -= 1;
+  if (shared.shares > 0) return;
+  if (registry().get(path) === shared) registry().delete(path);
+  const open = await shared.opened.catch(() => undefined);
+  if (!open) return;
+  await open.queue.idle();
+  open.db.close();
+}
+
+async function openFile(path: string, option: SqliteDriverOption | undefined, clock: Clock) {
+  const driver = await loadDriver(option);
+  for (let left = TRIES; ; left -= 1) {
+    let db: SqliteDatabase | undefined;
+    try {
+      db = driver(path);
+      prepare(db, path);
+      return { db, queue: new Queue(db, path, clock) };
+    } catch (error) {
+      db?.close();
+      if (!isBusy(error) || left === 0) throw asStoreError(error, path);
+    }
+    await clock.sleep(25 * (0.5 + Math.random()));
+  }
+}

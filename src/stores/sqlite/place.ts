@@ -1,0 +1,126 @@
+/** Where the file is, and whether it may be used: looked at before SQLite touches it. */
+
+import { mkdir, open, realpath, stat, statfs } from "node:fs/promises";
+import { homedir } from "node:os";
+import { basename, dirname, join, resolve } from "node:path";
+import process from "node:process";
+import { MisuseError, StoreError } from "../../errors.js";
+import { refuseForeign } from "./schema.js";
+
+/** The default path: the platform's place for state that outlives a program, or `$SAMEKEY_DIR`. */
+export function defaultPath(name: string): string {
+  // A name is a name, not a path.
+  return join(stateDirectory(), `${encodeURIComponent(name).replaceAll(".", "%2E")}.sqlite`);
+}
+
+function stateDirectory(): string {
+  const { SAMEKEY_DIR, XDG_STATE_HOME, LOCALAPPDATA } = process.env;
+  if (SAMEKEY_DIR) return SAMEKEY_DIR;
+  if (process.platform === "darwin") return join(homedir(), "Library/Application Support/samekey");
+  if (process.platform === "win32") return join(LOCALAPPDATA || join(homedir(), "AppData/Local"), "samekey");
+  return join(XDG_STATE_HOME || join(homedir(), ".local/state"), "samekey");
+}
+
+/**
+ * Makes sure that a file stands at `path` that only its owner can read, on a file system that can hold it.
+ *
+ * @returns its real path
+ */
+export async function preparePlace(path: string): Promise<string> {
+  if (path === "" || path.startsWith(":memory:") || path.startsWith("file:")) {
+    const detail = `path: ${JSON.stringify(path)} is not the path of a file. Use memoryStore() for a store in memory`;
+    throw new MisuseError("bad_option", { detail });
+  }
+  const given = resolve(path);
+  try {
+    await mkdir(dirname(given), { recursive: true, mode: 0o700 });
+    await refuseRemote(dirname(given));
+    const created = await create(given);
+    const real = join(await realpath(dirname(given)), basename(given));
+    await refuseOrphanedLog(real);
+    if (!created) await inspect(real);
+    return real;
+  } catch (cause) {
+    if (cause instanceof StoreError) throw cause;
+    const remedy = "Choose a path that this user can write to, with `sqliteStore({ path })` or $SAMEKEY_DIR";
+    throw new StoreError("unavailable", { detail: `${given}: ${(cause as Error).message}. ${remedy}`, cause });
+  }
+}
+
+/** SQLite gives its log and its index the mode of the file, so the file is there first. */
+async function create(path: string): Promise<boolean> {
+  try {
+    await (await open(path, "wx", 0o600)).close();
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+/** SQLite would delete a log that stands without its file, and with it whatever had not been copied yet. */
+async function refuseOrphanedLog(path: string): Promise<void> {
+  const [file, log] = await Promise.all([stat(path), stat(`${path}-wal`).catch(() => undefined)]);
+  if (file.size > 0 || !log?.size) return;
+  throw new StoreError("corrupt", { detail: `${path}: the file is empty, but its write-ahead log is not` });
+}
+
+async function inspect(path: string): Promise<void> {
+  const { mode } = await stat(path);
+  if (process.platform !== "win32") refuseReadable(path, mode);
+  const file = await open(path, "r+");
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(100), 0, 100, 0);
+    if (bytesRead > 0) refuseHeader(path, buffer.subarray(0, bytesRead));
+  } finally {
+    await file.close();
+  }
+}
+
+/** Requests and answers are in it. What the world can read is refused; a group is often the operator's intention. */
+function refuseReadable(path: string, mode: number): void {
+  const remedy = `Run \`chmod 600 ${path}*\``;
+  if (mode & 0o006) {
+    throw new StoreError("unavailable", { detail: `${path}: every user of this machine can read it. ${remedy}` });
+  }
+  if (mode & 0o060) {
+    process.emitWarning(`${path}: the group of this file can read it. ${remedy}`, { code: "SAMEKEY_STORE_READABLE" });
+  }
+}
+
+/** The first 100 bytes: https://sqlite.org/fileformat2.html#the_database_header */
+function refuseHeader(path: string, header: Buffer): void {
+  if (header.length < 100 || header.toString("latin1", 0, 16) !== "SQLite format 3\0") {
+    throw new StoreError("corrupt", { detail: `${path}: this is no SQLite database` });
+  }
+  const application = header.readUInt32BE(68);
+  const version = header.readUInt32BE(60);
+  // Both may still stand in the log alone; the connection then looks again.
+  if (application !== 0 || version !== 0) refuseForeign(application, version, path);
+}
+
+/** What statfs(2) calls file systems on which locks or shared memory do not reach everyone who has them mounted. */
+const REMOTE: ReadonlyMap<number, string> = new Map([
+  [0x6969, "NFS"],
+  [0x517b, "SMB"],
+  [0xff534d42, "CIFS"],
+  [0xfe534d42, "SMB 2"],
+  [0x65735546, "FUSE or virtiofs"],
+  [0x01021997, "9P"],
+  [0x5346414f, "AFS"],
+  [0x00c36400, "Ceph"],
+  [0x0bd00bd0, "Lustre"],
+  [0x47504653, "GPFS"],
+  [0x786f4256, "a VirtualBox shared folder"],
+  [0xbacbacbc, "a VMware shared folder"],
+]);
+
+async function refuseRemote(directory: string): Promise<void> {
+  // Elsewhere the numbers mean something else.
+  if (process.platform !== "linux") return;
+  const { type } = await statfs(directory);
+  const name = REMOTE.get(type >>> 0);
+  if (!name) return;
+  const detail = `${directory} is on ${name}, where SQLite's locks cannot be relied on. Choose a path on a local disk, or a Postgres store for several machines`;
+  throw new StoreError("unavailable", { detail });
+}

@@ -1,0 +1,95 @@
+/** A record as columns, and back. */
+
+import type { NewRecord, OperationRecord } from "../../core/record.js";
+import { hasOutcome, holdsIntent, occupiesLane, scheduleOf } from "../../core/record.js";
+import { holderOf } from "../stamp.js";
+import type { SqliteValue } from "./driver.js";
+
+/** The columns of one row, in the order of {@link COLUMNS}. */
+export type Columns = readonly SqliteValue[];
+
+/** All columns that a change of a record can change, but for `rev` and `record`, which every change does. */
+export const COLUMNS = [
+  "owner",
+  "origin",
+  "key",
+  "name",
+  "intent",
+  "lane",
+  "state",
+  "held",
+  "place",
+  "due",
+  "since",
+  "holder",
+  "settled_at",
+] as const;
+
+/** Where `held` stands in {@link COLUMNS}. */
+export const HELD = 7;
+
+/** What reads a whole record; ends where a condition on `o` begins. */
+export const SELECT = `
+  select o.seq, o.rev, o.place, o.record, q.body as request, s.body as response
+  from operations o left join requests q on q.seq = o.seq left join responses s on s.seq = o.seq`;
+
+export function columnsOf(record: OperationRecord): SqliteValue[] {
+  const schedule = scheduleOf(record);
+  return [
+    record.owner,
+    record.origin,
+    record.key,
+    record.name,
+    record.intent ?? null,
+    record.lane ?? null,
+    record.state,
+    holdsIntent(record) ? 1 : 0,
+    occupiesLane(record) ? Number(record.parked === true) : null,
+    schedule?.due ?? null,
+    schedule?.since ?? null,
+    holderOf(record) ?? null,
+    (hasOutcome(record) ? record.settledAt : undefined) ?? null,
+  ];
+}
+
+/** The record's JSON, without what stands beside it in the row or in a table of its own. */
+export function textOf(record: NewRecord | OperationRecord): string {
+  const { request, response } = record;
+  return JSON.stringify({
+    ...record,
+    seq: undefined,
+    rev: undefined,
+    parked: undefined,
+    request: { ...request, body: undefined },
+    response: response && { ...response, body: undefined },
+  });
+}
+
+interface Row {
+  readonly seq: number;
+  readonly rev: number;
+  readonly place: number | null;
+  readonly record: string;
+  readonly request: Uint8Array | null;
+  readonly response: Uint8Array | null;
+}
+
+export function recordOf(found: unknown): OperationRecord {
+  const row = found as Row;
+  const record = JSON.parse(row.record) as Mutable<OperationRecord>;
+  record.seq = row.seq;
+  record.rev = row.rev;
+  if (row.place === 1) record.parked = true;
+  if (row.request) record.request = { ...record.request, body: bufferOf(row.request) };
+  if (row.response && record.response) record.response = { ...record.response, body: bufferOf(row.response) };
+  return record;
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** The bytes alone: a binding may hand out a view of something larger. */
+function bufferOf(view: Uint8Array): ArrayBuffer {
+  const { buffer, byteOffset, byteLength } = view;
+  if (buffer.byteLength === byteLength) return buffer as ArrayBuffer;
+  return buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer;
+}
