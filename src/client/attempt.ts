@@ -1,0 +1,201 @@
+import ky from "ky";
+import { isReplay, type Signal, speaksForKey } from "../core/classify.js";
+import type { BlockedBy, OperationRecord, StoredResponse } from "../core/record.js";
+import { parseHttpDate } from "../core/retry-after.js";
+import { MisuseError } from "../errors.js";
+import type { Clock } from "../store.js";
+import type { ResolvedOperation } from "./options.js";
+import { storableHeaders } from "./result.js";
+
+/** What one attempt needs from its surroundings. */
+export interface AttemptEnvironment {
+  readonly operation: ResolvedOperation;
+  readonly fetch: typeof globalThis.fetch;
+  readonly clock: Clock;
+  readonly seesRedirects: boolean;
+  /** The origin to which `headers()` applies. */
+  readonly baseOrigin: string | undefined;
+  /** Headers of the call that were not kept; absent after a restart. */
+  readonly transient: Headers | undefined;
+  /** Asked synchronously, right before fetch: whether this record may be sent as its owner now. */
+  readonly mayBeSent: (record: OperationRecord) => boolean;
+  /** Fresh for this attempt. Aborted by its time-out, and by whoever closes the sdk or signs the owner out. */
+  readonly controller: AbortController;
+}
+
+/** What came of an attempt. */
+export interface AttemptResult {
+  readonly signal: Signal;
+  readonly response?: StoredResponse;
+  readonly block?: BlockedBy;
+  /** Not sent because someone else is signed in now: nothing to retry until the owner is back. */
+  readonly foreign?: boolean;
+  readonly timedOut?: boolean;
+  readonly status?: number;
+  /** What was thrown, for the history and the log. */
+  readonly error?: unknown;
+  /** The program is wrong: whoever waits is told at once. */
+  readonly fault?: MisuseError;
+  /** The server's clock, from a speaking answer. */
+  readonly serverDate?: number;
+}
+
+const MAX_TIMEOUT = 120_000;
+const MAX_HOPS = 5;
+
+/** Sends a marked record once and reads the answer to its last byte. Never throws. */
+export async function attempt(record: OperationRecord, env: AttemptEnvironment): Promise<AttemptResult> {
+  const { controller } = env;
+  const ended = new AbortController();
+  const timeout = Math.min(env.operation.attemptTimeout * 2 ** record.timeouts, Math.max(MAX_TIMEOUT, env.operation.attemptTimeout));
+  let timedOut = false;
+  env.clock.sleep(timeout, ended.signal).then(
+    () => {
+      timedOut = true;
+      controller.abort(new DOMException(`no whole answer within ${timeout} ms`, "TimeoutError"));
+    },
+    () => {},
+  );
+  try {
+    const result = await send(record, env, controller.signal);
+    return timedOut ? { ...result, timedOut } : result;
+  } finally {
+    ended.abort();
+  }
+}
+
+async function send(record: OperationRecord, env: AttemptEnvironment, signal: AbortSignal): Promise<AttemptResult> {
+  let headers: Headers | null;
+  try {
+    headers = await until(signal, attemptHeaders(record, env, signal));
+  } catch (error) {
+    return error instanceof MisuseError ? { ...unsent(error), fault: error } : unsent(error);
+  }
+  if (headers === null) return { ...unsent(undefined), block: "credentials" };
+  if (record.request.dropped.some((name) => !headers.has(name))) return { ...unsent(undefined), block: "headers" };
+  // Set last, so that nothing else decides which key travels.
+  headers.set(record.wire.name, record.wire.value);
+
+  let made = false;
+  const once = async (url: string): Promise<Response> => {
+    // Synchronous up to fetch: no sign-out can come in between.
+    if (!env.mayBeSent(record)) throw foreign;
+    signal.throwIfAborted();
+    made = true;
+    return env.fetch(url, {
+      method: record.request.method,
+      headers,
+      body: record.request.body ?? null,
+      redirect: "manual",
+      signal,
+      ...(record.request.credentials && { credentials: record.request.credentials }),
+    });
+  };
+  try {
+    const response = await until(signal, follow(record, env, once));
+    return await readAnswer(response, signal, env.clock.now());
+  } catch (error) {
+    if (error === foreign) return { ...unsent(undefined), foreign: true };
+    // Where it was thrown decides, never what it says.
+    return made && !provesUnsent(error) ? { signal: { kind: "thrown" }, error } : unsent(error);
+  }
+}
+
+const foreign = new Error("samekey: another owner is signed in");
+
+function unsent(error: unknown): AttemptResult {
+  return { signal: { kind: "unsent" }, error };
+}
+
+/** Sends through ky; on a platform that sees redirects, 307 and 308 to the same origin are sent on under the same key. */
+async function follow(
+  record: OperationRecord,
+  env: AttemptEnvironment,
+  once: (url: string) => Promise<Response>,
+): Promise<Response> {
+  let { url } = record.request;
+  for (let hop = 0; ; hop++) {
+    // ky gets neither body nor signal: it would make a stream of the one and outlive the other.
+    const response = await ky(url, {
+      method: record.request.method,
+      retry: 0,
+      timeout: false,
+      throwHttpErrors: false,
+      fetch: () => once(url),
+    });
+    const location = response.headers.get("location");
+    const again = env.seesRedirects && (response.status === 307 || response.status === 308) && location !== null;
+    if (!again || hop >= MAX_HOPS || !URL.canParse(location, url)) return response;
+    const target = new URL(location, url);
+    if (target.origin !== record.origin) return response;
+    url = target.href;
+    await response.body?.cancel();
+  }
+}
+
+async function readAnswer(response: Response, signal: AbortSignal, now: number): Promise<AttemptResult> {
+  if (response.type === "opaqueredirect") return { signal: { kind: "opaque", redirect: true } };
+  if (response.type === "opaque" || response.status === 0) return { signal: { kind: "opaque", redirect: false } };
+  const { status, headers } = response;
+  try {
+    const body = await until(signal, response.arrayBuffer());
+    const speaks = speaksForKey(headers);
+    const serverDate = speaks ? parseHttpDate(headers.get("date"), now) : undefined;
+    return {
+      signal: { kind: "answer", status, headers, body },
+      status,
+      response: { status, headers: storableHeaders(headers), body, replayed: isReplay(headers) },
+      ...(serverDate !== undefined && { serverDate }),
+    };
+  } catch (error) {
+    return { signal: { kind: "answer", status, headers }, status, error };
+  }
+}
+
+async function attemptHeaders(
+  record: OperationRecord,
+  env: AttemptEnvironment,
+  signal: AbortSignal,
+): Promise<Headers | null> {
+  const { request, owner, name, id } = record;
+  const headers = new Headers(request.headers);
+  env.transient?.forEach((value, header) => headers.set(header, value));
+  if (env.operation.headers && record.origin === env.baseOrigin) {
+    const given = await env.operation.headers({ owner, name, url: request.url, id, attempt: record.attempts, signal });
+    if (given === null) return null;
+    try {
+      new Headers((given ?? {}) as HeadersInit).forEach((value, header) => headers.set(header, value));
+    } catch (cause) {
+      throw new MisuseError("bad_option", { detail: "`headers()` answered with what HTTP cannot carry", record, cause });
+    }
+  }
+  if (request.contentType !== undefined) headers.set("content-type", request.contentType);
+  // With cookies the browser decides who is asking; this lets the server compare.
+  if (request.credentials && request.credentials !== "omit") headers.set("samekey-owner", encodeURIComponent(owner));
+  return headers;
+}
+
+/** The promise, or the signal's reason as soon as it is aborted: not every fetch heeds its signal. */
+function until<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}
+
+const beforeSending = new Set([
+  ...["ENOTFOUND", "EAI_AGAIN", "EAI_NODATA", "EAI_NONAME", "ECONNREFUSED", "UND_ERR_CONNECT_TIMEOUT"],
+  ...["ERR_TLS_CERT_ALTNAME_INVALID", "CERT_HAS_EXPIRED", "CERT_NOT_YET_VALID", "DEPTH_ZERO_SELF_SIGNED_CERT"],
+  ...["SELF_SIGNED_CERT_IN_CHAIN", "UNABLE_TO_VERIFY_LEAF_SIGNATURE", "UNABLE_TO_GET_ISSUER_CERT_LOCALLY"],
+]);
+
+/** Whether an error's code (Node's, found on the error or its cause) proves that no byte of the request was sent. */
+export function provesUnsent(error: unknown): boolean {
+  if (typeof error !== "object" || error === null) return false;
+  const { code, syscall, cause, errors } = error as { code?: unknown; syscall?: unknown; cause?: unknown; errors?: unknown };
+  if (Array.isArray(errors) && errors.length > 0) return errors.every(provesUnsent);
+  if (typeof code === "string") return beforeSending.has(code) || syscall === "connect";
+  return cause !== undefined && provesUnsent(cause);
+}

@@ -1,0 +1,183 @@
+import { freezeBody } from "../core/body.js";
+import { toMs } from "../core/durations.js";
+import { checkKey, deriveKey, mintUuid, renderKey } from "../core/key.js";
+import type { Random } from "../core/random.js";
+import type { NewRecord, StoredRequest } from "../core/record.js";
+import { MisuseError } from "../errors.js";
+import { bad, type ResolvedOperation } from "./options.js";
+import type { CallOptions } from "./types.js";
+
+/** An operation as the caller described it, checked and serialised; nothing is recorded yet. */
+export interface Draft {
+  readonly operation: ResolvedOperation;
+  readonly id: string;
+  readonly owner: string;
+  /** The caller named the owner himself. */
+  readonly onBehalf: boolean;
+  readonly input: unknown;
+  readonly request: StoredRequest;
+  readonly origin: string;
+  /** Headers of this call that are not kept; they live as long as this process. */
+  readonly transient: Headers | undefined;
+  readonly intent: string | undefined;
+  readonly lane: string | undefined;
+  readonly key: string | undefined;
+  readonly deadline: number | undefined;
+}
+
+/** What a draft is made from, besides the call. */
+export interface DraftContext {
+  readonly operation: ResolvedOperation;
+  readonly baseUrl: string | undefined;
+  readonly owner: () => string | undefined;
+  readonly now: number;
+  readonly random: Random;
+  /** For `fetch`, which brings its own. */
+  readonly method?: string | undefined;
+  readonly url?: string | undefined;
+}
+
+/**
+ * Checks and serialises one call.
+ *
+ * @throws MisuseError `bad_option` or `body_not_replayable`
+ */
+export function createDraft(input: unknown, call: CallOptions, context: DraftContext): Draft {
+  const { operation } = context;
+  const owner = call.owner ?? context.owner();
+  if (owner === undefined) bad("`owner` answered undefined: nobody is signed in, so this is nobody's operation");
+  if (owner === "" || owner === "*") bad(`the owner ${JSON.stringify(owner)} is not one user's id`);
+  const value = validate(operation, input);
+  const frozen = freezeBody(value, operation.maxBody);
+  const url = context.url === undefined ? resolveUrl(operation, input, context.baseUrl) : new URL(context.url);
+  const headers = callHeaders(call);
+  const contentType = headers?.get("content-type") ?? frozen.contentType;
+  const { kept, dropped, transient } = splitHeaders(headers, operation);
+  if (operation.definition?.options.intent === "required" && call.intent === undefined) {
+    bad(`\`${operation.name}\` requires an intent: pass { intent: … } with your own name for what is being done`);
+  }
+  return {
+    operation,
+    id: call.id === undefined ? mintUuid("v7", context.now, context.random) : checkKey(call.id),
+    owner,
+    onBehalf: call.owner !== undefined,
+    input,
+    request: {
+      method: context.method ?? operation.definition?.method ?? "POST",
+      url: url.href,
+      headers: kept,
+      dropped,
+      ...frozen,
+      contentType,
+      credentials: operation.credentials,
+    },
+    origin: url.origin,
+    transient,
+    intent: text(call.intent, "intent"),
+    lane: text(call.lane, "lane"),
+    key: call.key === undefined ? undefined : checkKey(call.key),
+    deadline: call.deadline === undefined ? undefined : toMs(call.deadline, "deadline"),
+  };
+}
+
+/** The record of a draft, as it stands before anyone works on it. */
+export function createRecord(draft: Draft, now: number, random: Random): NewRecord {
+  const { operation, owner, intent } = draft;
+  const { retention } = operation;
+  if (retention === undefined) bad("`retention` is missing: how long does the API remember an idempotency key?");
+  const derived =
+    operation.options.key === "from-intent" && intent !== undefined
+      ? deriveKey(owner, operation.name, intent)
+      : undefined;
+  const given = draft.key ?? derived;
+  const key = given ?? mintUuid(operation.mint, now, random);
+  return {
+    v: 1,
+    id: draft.id,
+    key,
+    keyAt: now,
+    name: operation.name,
+    intent,
+    owner,
+    lane: draft.lane,
+    origin: draft.origin,
+    request: draft.request,
+    wire: {
+      place: "header",
+      name: operation.header,
+      value: renderKey(key, operation.quoted),
+      quoted: operation.quoted,
+      mint: given === undefined ? operation.mint : "never",
+      retention,
+      redirect: "same-origin",
+      dedupes: operation.dedupes,
+    },
+    state: "pending",
+    attempts: 0,
+    timeouts: 0,
+    history: [],
+    createdAt: now,
+    nextAttemptAt: now,
+    delay: 0,
+    deadline: draft.deadline === undefined ? undefined : now + draft.deadline,
+    fence: 0,
+    delivered: false,
+  };
+}
+
+function validate(operation: ResolvedOperation, input: unknown): unknown {
+  const schema = operation.options.body;
+  if (!schema) return input;
+  const result = schema["~standard"].validate(input);
+  if (result instanceof Promise) bad(`\`operations.${operation.name}.body\` validates asynchronously; a call is synchronous`);
+  if (!result.issues) return result.value;
+  const issues = result.issues.map(({ message, path }) => {
+    const steps = (path ?? []).map((step) => String(typeof step === "object" ? step.key : step));
+    return `${["body", ...steps].join(".")}: ${message}`;
+  });
+  return bad(`the body of \`${operation.name}\` does not fit its schema: ${issues.join("; ")}`);
+}
+
+function resolveUrl(operation: ResolvedOperation, input: unknown, baseUrl: string | undefined): URL {
+  const path = operation.definition?.path;
+  const written = typeof path === "function" ? path(input as never) : (path ?? "");
+  if (typeof written !== "string") bad(`the path of \`${operation.name}\` is not a string`);
+  if (/^https?:\/\//i.test(written)) return new URL(written);
+  if (baseUrl === undefined) bad(`\`baseUrl\` is missing, so ${JSON.stringify(written)} of \`${operation.name}\` leads nowhere`);
+  const [base = "", query = ""] = baseUrl.split("?", 2);
+  return new URL(`${base.replace(/\/$/, "")}/${written.replace(/^\//, "")}${query && `?${query}`}`);
+}
+
+function callHeaders(call: CallOptions): Headers | undefined {
+  if (call.headers === undefined) return undefined;
+  try {
+    return new Headers(call.headers as HeadersInit);
+  } catch (cause) {
+    throw new MisuseError("bad_option", { detail: "`headers` holds a name or value that HTTP cannot carry", cause });
+  }
+}
+
+function splitHeaders(
+  headers: Headers | undefined,
+  operation: ResolvedOperation,
+): { kept: Record<string, string>; dropped: string[]; transient: Headers | undefined } {
+  const kept: Record<string, string> = { accept: "application/json" };
+  const dropped: string[] = [];
+  const transient = new Headers();
+  headers?.forEach((value, name) => {
+    if (name === "content-type") return;
+    if (name === operation.header) bad(`\`headers\` holds ${name}, which is samekey's to set; pass { key } instead`);
+    if (name === "accept" || operation.keepHeaders.includes(name)) kept[name] = value;
+    else {
+      dropped.push(name);
+      transient.set(name, value);
+    }
+  });
+  return { kept, dropped, transient: dropped.length > 0 ? transient : undefined };
+}
+
+function text(value: unknown, option: string): string | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value === "string" && value !== "" && value.length <= 1024) return value;
+  return bad(`\`${option}\` is ${JSON.stringify(value)}, expected a text of 1 to 1024 characters`);
+}

@@ -1,0 +1,266 @@
+import type { OperationRecord } from "../core/record.js";
+import type { Emitter } from "./events.js";
+import type { Gate } from "./gate.js";
+import { prune } from "./janitor.js";
+import type { Journal } from "./journal.js";
+import type { ResolvedOptions } from "./options.js";
+import type { Origins } from "./origins.js";
+import type { Owners } from "./owners.js";
+import type { Holder, Platform } from "./platform-port.js";
+import type { Worker } from "./worker.js";
+
+/** What {@link Drain.resume} did. */
+export interface ResumeReport {
+  readonly succeeded: number;
+  readonly rejected: number;
+  readonly misused: number;
+  readonly expired: number;
+  readonly blocked: number;
+  readonly unresolved: number;
+  /** Still pending. */
+  readonly remaining: number;
+}
+
+/** Options of `resume`, resolved. */
+export interface ResumeRequest {
+  /** Whose; `"*"` for everyone's. @defaultValue the present owner's */
+  readonly owner?: string | undefined;
+  /** In milliseconds. */
+  readonly wait: number;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((report: ResumeReport) => void) | undefined;
+}
+
+/** One `resume` under way. */
+interface Errand {
+  readonly until: number;
+  readonly finish: () => void;
+}
+
+const PRUNE_EVERY = 3_600_000;
+
+/** What the drain is built from. */
+export interface DrainParts {
+  readonly options: ResolvedOptions;
+  readonly platform: Platform;
+  readonly journal: Journal;
+  readonly owners: Owners;
+  readonly origins: Origins;
+  readonly gate: Gate;
+  readonly worker: Worker;
+  readonly holder: Holder;
+  readonly emitter: Emitter;
+}
+
+/** Drives whatever is due, for `start()` and `resume()`: one loop, however many ask for it. */
+export class Drain {
+  readonly #parts: DrainParts;
+  readonly #errands = new Set<Errand>();
+  #started = false;
+  #looping = false;
+  #stale = false;
+  #waker: AbortController | undefined;
+  #stopWaking: (() => void) | undefined;
+  #prunedAt: number | undefined;
+
+  constructor(parts: DrainParts) {
+    this.#parts = parts;
+    parts.worker.onProgress = () => this.kick();
+    parts.emitter.on("saved", () => this.kick());
+    parts.emitter.on("ownerchange", () => {
+      if (this.#started) void this.#welcome(undefined);
+    });
+  }
+
+  start(): void {
+    if (this.#started || this.#parts.worker.closed) return;
+    this.#started = true;
+    void this.#welcome(undefined);
+    this.#run();
+  }
+
+  stop(): void {
+    this.#started = false;
+    for (const errand of this.#errands) errand.finish();
+    this.kick();
+  }
+
+  /** Looks again at once: something may be due. */
+  kick(): void {
+    this.#stale = true;
+    this.#waker?.abort();
+  }
+
+  async resume(request: ResumeRequest): Promise<ResumeReport> {
+    const { options, owners, emitter, journal } = this.#parts;
+    const release = request.owner === undefined ? () => {} : owners.grant(request.owner);
+    const whose = request.owner ?? owners.present();
+    const owner = whose === "*" ? undefined : whose;
+    const report = { succeeded: 0, rejected: 0, misused: 0, expired: 0, blocked: 0, unresolved: 0, remaining: 0 };
+    const count = (record: OperationRecord): void => {
+      if (owner !== undefined && record.owner !== owner) return;
+      if (record.state !== "pending" && record.state !== "canceled") report[record.state]++;
+      report.remaining = Math.max(0, report.remaining - 1);
+      request.onProgress?.({ ...report });
+    };
+    const events = ["settled", "blocked", "unresolved"] as const;
+    const stops = events.map((event) => emitter.on(event, count));
+    try {
+      if (whose === undefined || request.signal?.aborted) return report;
+      await this.#welcome(owner ?? "*");
+      const store = await journal.open();
+      report.remaining = (await store.counts(owner)).pending ?? 0;
+      await this.#errand(options.clock.now() + request.wait, request.signal);
+      report.remaining = (await store.counts(owner)).pending ?? 0;
+      return report;
+    } finally {
+      for (const stop of stops) stop();
+      release();
+    }
+  }
+
+  #errand(until: number, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      const errand = {
+        until,
+        finish: () => {
+          this.#errands.delete(errand);
+          signal?.removeEventListener("abort", errand.finish);
+          resolve();
+        },
+      };
+      signal?.addEventListener("abort", errand.finish);
+      this.#errands.add(errand);
+      this.#run();
+      this.kick();
+    });
+  }
+
+  /** What waited for someone who is here now: leases of the dead, and operations that lacked credentials. */
+  async #welcome(whose: string | undefined): Promise<void> {
+    const { journal, owners, options } = this.#parts;
+    try {
+      await this.#relieve();
+      const owner = whose ?? owners.present();
+      if (owner === undefined) return;
+      const store = await journal.open();
+      const filter = { states: ["blocked" as const], ...(owner !== "*" && { owner }) };
+      for (let after: number | undefined; ; ) {
+        const records = await store.page({ ...filter, after });
+        const waiting = records.filter(({ blockedBy }) => blockedBy === "credentials");
+        const event = { type: "retry" as const, at: options.clock.now() };
+        await Promise.all(
+          waiting.map(({ id, name }) => journal.change(id, { ...event, hook: this.#parts.worker.hasHook(name) })),
+        );
+        after = records.at(-1)?.seq;
+        if (after === undefined) break;
+      }
+      this.kick();
+    } catch (error) {
+      this.#report(error);
+    }
+  }
+
+  /** Ends the leases of holders that are certainly gone. */
+  async #relieve(): Promise<void> {
+    const { journal, holder } = this.#parts;
+    const isDead = await holder.survey();
+    const store = await journal.open();
+    await store.relieve(isDead);
+  }
+
+  #wanted(): boolean {
+    return !this.#parts.worker.closed && (this.#started || this.#errands.size > 0);
+  }
+
+  #run(): void {
+    if (this.#looping) return;
+    this.#looping = true;
+    this.#stopWaking = this.#parts.platform.onWake(() => {
+      this.#parts.worker.wakeAll();
+      this.kick();
+    });
+    void this.#loop().finally(() => {
+      this.#looping = false;
+      this.#stopWaking?.();
+      for (const errand of this.#errands) errand.finish();
+    });
+  }
+
+  async #loop(): Promise<void> {
+    const { options, platform } = this.#parts;
+    while (this.#wanted()) {
+      this.#stale = false;
+      let next: number | undefined;
+      let failed = false;
+      try {
+        const found = platform.isOffline() ? { busy: false, next: undefined } : await this.#round();
+        if (found.busy) continue;
+        next = found.next;
+      } catch (error) {
+        failed = true;
+        this.#report(error);
+      }
+      const now = options.clock.now();
+      for (const errand of this.#errands) {
+        const nothing = !failed && this.#parts.worker.idle && (next === undefined || next > errand.until);
+        if (now >= errand.until || (nothing && !this.#stale)) errand.finish();
+      }
+      if (!this.#wanted() || this.#stale) continue;
+      if (this.#started) await this.#tidy(now);
+      const soonest = Math.min(next ?? Number.POSITIVE_INFINITY, ...[...this.#errands].map(({ until }) => until));
+      await this.#sleep(Math.max(0, Math.min(soonest - now, platform.pollEvery)));
+    }
+  }
+
+  /** Claims what is due and sets it to work; does not wait for it. */
+  async #round(): Promise<{ busy: boolean; next: number | undefined }> {
+    const { options, owners, origins, gate, journal, worker } = this.#parts;
+    const acting = owners.acting();
+    let busy = false;
+    let next: number | undefined;
+    for (const owner of acting ?? [undefined]) {
+      const now = options.clock.now();
+      const { closed, room, next: probe } = origins.survey(now);
+      const limit = Math.min(gate.free, room);
+      if (limit <= 0) break;
+      const query = { now, limit, ...(owner !== undefined && { owner }), exceptOrigins: closed };
+      const claimed = await journal.claim(query, (record) => worker.begin(record));
+      for (const record of claimed.records) this.#dispatch(record);
+      busy ||= claimed.records.length > 0;
+      for (const time of [claimed.next, probe]) if (time !== undefined) next = Math.min(next ?? time, time);
+    }
+    return { busy, next };
+  }
+
+  #dispatch(record: OperationRecord): void {
+    const { gate, worker } = this.#parts;
+    if (record.mark) gate.admit(record.origin);
+    const work = record.lease ? worker.work(record) : worker.released(record);
+    // A store that fails here fails again at the next claim, where it is reported.
+    work.catch((error: unknown) => this.#report(error));
+  }
+
+  async #sleep(ms: number): Promise<void> {
+    this.#waker = new AbortController();
+    try {
+      await this.#parts.options.clock.sleep(ms, this.#waker.signal, this.#errands.size === 0);
+      await this.#relieve();
+    } catch {
+      // Kicked, or the store failed: the next round tells.
+    } finally {
+      this.#waker = undefined;
+    }
+  }
+
+  async #tidy(now: number): Promise<void> {
+    if (this.#prunedAt !== undefined && Math.abs(now - this.#prunedAt) < PRUNE_EVERY) return;
+    this.#prunedAt = now;
+    const { options, platform, journal } = this.#parts;
+    await prune(journal, options, platform).catch((error: unknown) => this.#report(error));
+  }
+
+  #report(cause: unknown): void {
+    this.#parts.options.log({ level: "error", message: "the background drain met an error", cause });
+  }
+}

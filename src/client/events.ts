@@ -1,0 +1,59 @@
+import type { OperationRecord } from "../core/record.js";
+
+/** What an Sdk tells its listeners, by event. */
+export interface SdkEvents {
+  /** An operation was recorded durably. */
+  saved: OperationRecord;
+  /** An attempt begins. */
+  attempt: OperationRecord;
+  /** An attempt ended without an outcome; the next is planned. */
+  retry: OperationRecord;
+  blocked: OperationRecord;
+  /** An outcome is known. */
+  settled: OperationRecord;
+  /** Given up with the outcome unknown. */
+  unresolved: OperationRecord;
+  /** Someone else is signed in than at the last look. */
+  ownerchange: { readonly owner: string | undefined; readonly previous: string | undefined };
+  /** The browser evicted the store: operations recorded before are forgotten. */
+  storereset: { readonly name: string };
+}
+
+/** The names of {@link SdkEvents}. */
+export const EVENTS: readonly (keyof SdkEvents)[] = [
+  "saved",
+  "attempt",
+  "retry",
+  "blocked",
+  "settled",
+  "unresolved",
+  "ownerchange",
+  "storereset",
+];
+
+/** Calls listeners; one that throws is reported and harms nobody. */
+export class Emitter {
+  readonly #listeners = new Map<keyof SdkEvents, Set<(detail: never) => void>>();
+  readonly #report: (error: unknown) => void;
+
+  constructor(report: (error: unknown) => void) {
+    this.#report = report;
+  }
+
+  on<E extends keyof SdkEvents>(event: E, listener: (detail: SdkEvents[E]) => void): () => void {
+    const listeners = this.#listeners.get(event) ?? new Set();
+    this.#listeners.set(event, listeners);
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  }
+
+  emit<E extends keyof SdkEvents>(event: E, detail: SdkEvents[E]): void {
+    for (const listener of this.#listeners.get(event) ?? []) {
+      try {
+        (listener as (detail: SdkEvents[E]) => void)(detail);
+      } catch (error) {
+        this.#report(error);
+      }
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import { comparableBytes } from "../core/compare.js";
+import { isSettled, type OperationRecord } from "../core/record.js";
+import type { Journal } from "./journal.js";
+import type { ResolvedOptions } from "./options.js";
+import type { Platform } from "./platform-port.js";
+
+const STEP = 100;
+
+/**
+ * Drops what is past its keep time, in small steps: bodies and answers first, the memory of the intent later. Only
+ * settled records whose hook has had them.
+ *
+ * @returns how many records were removed or stripped
+ */
+export async function prune(journal: Journal, options: ResolvedOptions, platform: Platform): Promise<number> {
+  const store = await journal.open();
+  const settledBefore = options.clock.now() - options.keepFor;
+  const forgottenBefore = settledBefore - options.rememberIntents;
+  let pruned = 0;
+  for (let after: number | undefined; ; ) {
+    const records = await store.page({ settledBefore, after, limit: STEP });
+    const jobs = records.filter(isPrunable).map(async (record) => {
+      if (record.intent === undefined || (record.settledAt ?? 0) < forgottenBefore) return () => undefined;
+      if (record.hash !== undefined) return undefined;
+      // Digests are made before the transaction: nothing foreign may be awaited inside one.
+      const hash = await platform.digest(comparableBytes(record.request));
+      return (standing: OperationRecord) => strip(standing, hash);
+    });
+    const changes = await Promise.all(jobs);
+    const targets = records.filter(isPrunable);
+    const writes = changes.map((change, index) => {
+      const target = targets[index];
+      if (!change || !target) return undefined;
+      pruned++;
+      return journal.update(target.id, (standing) => (isPrunable(standing) ? change(standing) : standing));
+    });
+    await Promise.all(writes);
+    after = records.at(-1)?.seq;
+    if (after === undefined) return pruned;
+  }
+}
+
+function isPrunable(record: OperationRecord): boolean {
+  return isSettled(record) && record.delivered;
+}
+
+/** A tombstone: enough to answer that the intent was done, and whether it was the same request. */
+function strip(record: OperationRecord, hash: string): OperationRecord {
+  const { response, request } = record;
+  return {
+    ...record,
+    hash,
+    history: [],
+    request: { ...request, body: undefined },
+    response: response && { status: response.status, headers: {}, body: undefined, replayed: response.replayed, pruned: true },
+  };
+}

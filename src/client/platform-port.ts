@@ -1,0 +1,42 @@
+import type { Random } from "../core/random.js";
+import type { Clock, Store } from "../store.js";
+
+/** What tabs and workers of one store tell each other. */
+export type Message =
+  | { readonly type: "changed"; readonly id: string; readonly rev: number }
+  | { readonly type: "signout"; readonly owner: string };
+
+/** A line to the other tabs. */
+export interface Channel {
+  post(message: Message): void;
+  close(): void;
+}
+
+/** This process or tab as a holder of leases. */
+export interface Holder {
+  readonly id: string;
+  /** Tells which other holders are certainly gone. */
+  survey(): Promise<(holder: string) => boolean>;
+  release(): void;
+}
+
+/** What differs between browsers, Node and elsewhere. */
+export interface Platform {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** The most attempts at once, unless told otherwise. */
+  readonly concurrency: number;
+  /** How often to look for other processes' work, in milliseconds. */
+  readonly pollEvery: number;
+  /** Whether a redirect's target can be seen, so that 307 and 308 to the same origin can be sent on. */
+  readonly seesRedirects: boolean;
+  defaultStore(): Store;
+  defaultBaseUrl(): string | undefined;
+  isOffline(): boolean;
+  /** Calls back when work may be possible again: online, page visible. Answers with the way to stop. */
+  onWake(wake: () => void): () => void;
+  openChannel(name: string, receive: (message: Message) => void): Channel | undefined;
+  createHolder(random: Random): Holder;
+  /** `algorithm:hex`. */
+  digest(bytes: Uint8Array<ArrayBuffer>): Promise<string>;
+}

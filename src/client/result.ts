@@ -1,0 +1,175 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { isSettled, isUncertain, type OperationRecord, type StoredResponse } from "../core/record.js";
+import {
+  CanceledError,
+  type ErrorDetails,
+  MisuseError,
+  type MisuseCode,
+  PendingError,
+  RejectedError,
+  ResultError,
+  type SamekeyError,
+  UnknownOutcomeError,
+  type UnknownOutcomeCode,
+} from "../errors.js";
+import type { OperationOptions, SendResult } from "./types.js";
+
+/** Where an operation stands, and what came of it: discriminated by `state`. */
+export type Outcome<Result = unknown, Failure = unknown> =
+  | { readonly state: "succeeded"; readonly result: SendResult<Result> }
+  | { readonly state: "unreadable"; readonly error: ResultError }
+  | { readonly state: "rejected" | "expired"; readonly error: RejectedError<Failure> }
+  | { readonly state: "misused"; readonly error: MisuseError<Failure> }
+  | { readonly state: "canceled"; readonly error: CanceledError }
+  | { readonly state: "unresolved"; readonly error: UnknownOutcomeError<Failure> }
+  | { readonly state: "pending" | "blocked"; readonly error: PendingError<Failure> | MisuseError<Failure> }
+  /** Nothing was recorded: the call or the store is at fault. */
+  | { readonly state: "unsaved"; readonly error: SamekeyError };
+
+const keptHeaders =
+  /^(content-(type|language|disposition|location)|etag|last-modified|location|date|link|retry-after(-ms)?|idempotency-.*|idempotent-replayed|(x-)?request-id|x-correlation-id|(x-)?ratelimit-.*|x-should-retry)$/;
+
+/** The headers of an answer that are kept with it. An allow-list: servers answer with tokens and cookies too. */
+export function storableHeaders(headers: Headers): Record<string, string> {
+  const kept: Record<string, string> = {};
+  headers.forEach((value, name) => {
+    if (keptHeaders.test(name)) kept[name] = value;
+  });
+  return kept;
+}
+
+/** A kept answer's headers as `Headers`. */
+export function headersOf(response: StoredResponse): Headers {
+  return new Headers(response.headers as Record<string, string>);
+}
+
+/** A body as its content type says: JSON parsed, text as text, the rest as bytes, nothing as `undefined`. */
+function parse(response: StoredResponse): unknown {
+  const { body, headers } = response;
+  if (!body || body.byteLength === 0) return undefined;
+  const type = headers["content-type"] ?? "";
+  if (/[/+]json\b/i.test(type)) return JSON.parse(new TextDecoder().decode(body));
+  return /^text\/|[/+]xml\b/i.test(type) ? new TextDecoder().decode(body) : body;
+}
+
+function tryParse(response: StoredResponse | undefined): unknown {
+  try {
+    return response && parse(response);
+  } catch {
+    return response?.body && new TextDecoder().decode(response.body);
+  }
+}
+
+/**
+ * The result of a succeeded operation.
+ *
+ * @throws ResultError `unreadable` when the body is not what was declared
+ */
+export async function readResult(
+  record: OperationRecord,
+  schema: StandardSchemaV1 | undefined,
+  source: "store" | undefined,
+): Promise<SendResult> {
+  const { response } = record;
+  if (!response || response.pruned) {
+    const why = response ? "its answer is past its keep time and was dropped" : "it was reconciled, so there is no answer";
+    throw new ResultError("unreadable", { record, detail: why });
+  }
+  const headers = headersOf(response);
+  const unreadable = (detail: string, cause?: unknown): ResultError =>
+    new ResultError("unreadable", { record, detail, cause, status: response.status, headers, data: tryParse(response) });
+  let data: unknown;
+  try {
+    data = parse(response);
+  } catch (cause) {
+    throw unreadable("the body is not JSON", cause);
+  }
+  if (schema) {
+    const checked = await schema["~standard"].validate(data);
+    if (checked.issues) throw unreadable(checked.issues.map((issue) => issue.message).join("; "));
+    data = checked.value;
+  }
+  return {
+    id: record.id,
+    key: record.key,
+    status: response.status,
+    data,
+    headers,
+    source: source ?? (response.replayed ? "replayed" : "executed"),
+    attempts: record.attempts,
+  };
+}
+
+/** The error that tells of a record which has not succeeded; `undefined` while it is pending. */
+export async function readError(
+  record: OperationRecord,
+  schema?: StandardSchemaV1,
+): Promise<MisuseError | RejectedError | UnknownOutcomeError | PendingError | CanceledError | undefined> {
+  const { code, response } = record;
+  const details: ErrorDetails = { record };
+  if (response) {
+    let data = tryParse(response);
+    const checked = await schema?.["~standard"].validate(data);
+    if (checked && !checked.issues) data = checked.value;
+    Object.assign(details, { status: response.status, headers: headersOf(response), data, detail: `HTTP ${response.status}` });
+  }
+  switch (record.state) {
+    case "rejected":
+      return new RejectedError("rejected", details);
+    case "expired":
+      return new RejectedError("expired", details);
+    case "misused":
+      return new MisuseError(code as MisuseCode, details);
+    case "canceled":
+      return new CanceledError("canceled", details);
+    case "unresolved":
+      return new UnknownOutcomeError(code as UnknownOutcomeCode, {
+        ...details,
+        detail: record.resolution?.reason ?? details.detail,
+      });
+    case "blocked":
+      // The server's 422 is told at once, even where doubt about an earlier attempt keeps the operation alive.
+      if (code === "key_reused" || code === "unprocessable" || code === "key_missing") return new MisuseError(code, details);
+      return new PendingError("blocked", { ...details, detail: blockedText(record) });
+    default:
+      return undefined;
+  }
+}
+
+function blockedText(record: OperationRecord): string {
+  const applied = isUncertain(record) ? "an earlier attempt may have been applied" : "nothing was applied so far";
+  const why: Record<string, string> = {
+    credentials: "`headers()` has no credentials for it, or the server asked for others",
+    redirected: "the server answered with a redirect, which is not followed for a write",
+    refused: "it was refused by something that does not speak for the key",
+    headers: `headers that are not kept cannot be supplied again (${record.request.dropped.join(", ")})`,
+    operation: "its operation is not declared by this program",
+  };
+  return `${why[record.blockedBy ?? ""] ?? record.blockedBy}; ${applied}`;
+}
+
+/** The schemas of an operation, as far as they are declared. */
+export type Schemas = Pick<OperationOptions<unknown, unknown, unknown>, "result" | "error">;
+
+/** What stands in a record, as an {@link Outcome}. Never throws. */
+export async function readOutcome(
+  record: OperationRecord,
+  schemas: Schemas,
+  source: "store" | undefined,
+): Promise<Outcome> {
+  const { state } = record;
+  if (state === "succeeded") {
+    try {
+      return { state, result: await readResult(record, schemas.result, source) };
+    } catch (error) {
+      return { state: "unreadable", error: error as ResultError };
+    }
+  }
+  const error = (await readError(record, schemas.error)) ?? new PendingError("pending", { record });
+  return { state, error } as Outcome;
+}
+
+/** Whether nobody need wait any longer: it has an outcome, or needs a person. */
+export function isOver(record: OperationRecord): boolean {
+  return isSettled(record) || record.state === "unresolved" || record.state === "blocked";
+}

@@ -1,0 +1,361 @@
+import { type Duration, toMs } from "../core/durations.js";
+import type { OperationRecord, State } from "../core/record.js";
+import { transition } from "../core/transition.js";
+import { MisuseError } from "../errors.js";
+import type { Counts } from "../store.js";
+import { createDraft, type Draft } from "./draft.js";
+import { Drain, type ResumeReport } from "./drain.js";
+import { Emitter, EVENTS, type SdkEvents } from "./events.js";
+import { createFetch, type SdkFetch } from "./fetch.js";
+import { Gate } from "./gate.js";
+import { Handle, type OperationHandle } from "./handle.js";
+import { Journal } from "./journal.js";
+import { Live } from "./live.js";
+import { Operator, unknown } from "./operator.js";
+import { bad, type ResolvedOptions, resolveOptions } from "./options.js";
+import { Origins } from "./origins.js";
+import { Owners } from "./owners.js";
+import { PendingList } from "./pending.js";
+import type { Platform } from "./platform-port.js";
+import type { AnyDefinition, CallOptions, Operations, SdkOptions, TypesOf } from "./types.js";
+import { Worker } from "./worker.js";
+
+/** The arguments that follow an operation's name: the body unless it may be absent, the intent where it is required. */
+export type CallArguments<D extends AnyDefinition> =
+  "required" extends TypesOf<D>["intent"]
+    ? [body: TypesOf<D>["body"], options: CallOptions & { readonly intent: string }]
+    : undefined extends TypesOf<D>["body"]
+      ? [body?: TypesOf<D>["body"], options?: CallOptions]
+      : [body: TypesOf<D>["body"], options?: CallOptions];
+
+/** Narrows `list`. */
+export interface ListFilter {
+  /** `"*"` for everyone's. @defaultValue the present owner */
+  readonly owner?: string | undefined;
+  readonly name?: string | undefined;
+  readonly intent?: string | undefined;
+  readonly lane?: string | undefined;
+  readonly states?: readonly State[] | undefined;
+}
+
+/** Options of `resume`. */
+export interface ResumeOptions {
+  /** Whose; `"*"` sends each record as its recorded owner. @defaultValue the present owner */
+  readonly owner?: string | undefined;
+  /** @defaultValue 30 s */
+  readonly wait?: Duration | undefined;
+  /** Ends the resuming; nothing is lost. */
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((report: ResumeReport) => void) | undefined;
+}
+
+/** Names an operation by its intent. */
+export interface IntentReference<Name extends string = string> {
+  readonly name: Name;
+  readonly intent: string;
+}
+
+/** What {@link createSdk} answers with. */
+export interface Sdk<Ops extends Operations = Operations> extends AsyncDisposable {
+  /** Describes one operation. Synchronous, never throws: faults reject `save` and `send`. */
+  operation<Name extends keyof Ops & string>(
+    name: Name,
+    ...call: CallArguments<Ops[Name]>
+  ): OperationHandle<TypesOf<Ops[Name]>["result"], TypesOf<Ops[Name]>["failure"]>;
+  /** Gives a handle back after a reload, by id or by intent. */
+  attach<Name extends keyof Ops & string>(
+    reference: IntentReference<Name>,
+  ): OperationHandle<TypesOf<Ops[Name]>["result"], TypesOf<Ops[Name]>["failure"]>;
+  attach(reference: string): OperationHandle;
+  /** A drop-in for `fetch` at `baseUrl`'s origin, for bodies of text, JSON and bytes. */
+  readonly fetch: SdkFetch;
+  /** What is pending, blocked or unresolved of the present owner, live. */
+  readonly pending: PendingList;
+  /** Finishes what an earlier run left, and keeps going in the background. */
+  start(): void;
+  /** Ends {@link Sdk.start}; attempts under way go on. */
+  stop(): void;
+  /** Drives everything due until it is settled, stopped or `wait` is over. Never throws for an operation. */
+  resume(options?: ResumeOptions): Promise<ResumeReport>;
+  /** The record of this id, if it is the present owner's. */
+  get(id: string): Promise<OperationRecord | undefined>;
+  /** The latest record of this intent, if it is the present owner's. */
+  find(reference: IntentReference): Promise<OperationRecord | undefined>;
+  /** Records in the order in which they were recorded. */
+  list(filter?: ListFilter): AsyncIterableIterator<OperationRecord>;
+  /** How many records stand in each state. */
+  counts(filter?: { readonly owner?: string | undefined }): Promise<Counts>;
+  /**
+   * Withdraws an operation.
+   *
+   * @throws MisuseError `already_sent`, `unknown_operation`
+   */
+  cancel(id: string): Promise<OperationRecord>;
+  /**
+   * Makes a blocked or unresolved operation due again, under the same key.
+   *
+   * @throws UnknownOutcomeError `key_expired` once the server may have forgotten the key
+   */
+  retry(id: string): Promise<OperationRecord>;
+  /**
+   * Gives an operation up. Its intent and lane are free again.
+   *
+   * @throws MisuseError `in_flight` while an attempt may still arrive
+   */
+  discard(id: string, why: { readonly reason: string }): Promise<OperationRecord>;
+  /** Records what someone found out about an operation of unknown outcome. */
+  reconcile(id: string, outcome: "applied" | "not-applied"): Promise<OperationRecord>;
+  /** Hands an operation to another owner. */
+  adopt(id: string, owner: string): Promise<OperationRecord>;
+  /** Stops the present owner's attempts, rejects who waits for them, and tells the other tabs. */
+  signOut(options?: { readonly purge?: boolean | undefined }): Promise<void>;
+  /** Removes everything of one owner, whatever its state. Answers how many records. */
+  purge(owner: string): Promise<number>;
+  /** Listens. Answers with the way to stop. */
+  on<E extends keyof SdkEvents>(event: E, listener: (detail: SdkEvents[E]) => void): () => void;
+  /** No new attempts; those under way get `timeout`, waiters a `PendingError("closed")`. @defaultValue 5 s */
+  close(options?: { readonly timeout?: Duration | undefined }): Promise<void>;
+}
+
+/** @internal */
+export function createSdkWith<Ops extends Operations>(options: SdkOptions<Ops>, platform: Platform): Sdk<Ops> {
+  return new SamekeySdk(resolveOptions(options, platform), platform) as unknown as Sdk<Ops>;
+}
+
+class SamekeySdk {
+  readonly fetch: SdkFetch;
+  readonly pending: PendingList;
+  readonly #options: ResolvedOptions;
+  readonly #baseUrl: () => string | undefined;
+  readonly #emitter: Emitter;
+  readonly #owners: Owners;
+  readonly #journal: Journal;
+  readonly #worker: Worker;
+  readonly #operator: Operator;
+  readonly #drain: Drain;
+  readonly #release: () => void;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: ResolvedOptions, platform: Platform) {
+    this.#options = options;
+    this.#baseUrl = () => options.baseUrl ?? platform.defaultBaseUrl();
+    this.#emitter = new Emitter((cause) => options.log({ level: "error", message: "a listener failed", cause }));
+    this.#owners = new Owners(options.owner, this.#emitter);
+    this.#journal = new Journal(options, platform, this.#emitter, (owner) => this.#signedOut(owner));
+    const { clock, random, concurrency } = options;
+    const origins = new Origins(random, concurrency);
+    const gate = new Gate(origins, clock, concurrency);
+    const holder = platform.createHolder(random);
+    this.#release = () => holder.release();
+    const common = { options, platform, journal: this.#journal, owners: this.#owners, origins, gate, holder };
+    const fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
+    this.#worker = new Worker({ ...common, fetch, baseOrigin: () => originOf(this.#baseUrl()) });
+    this.#operator = new Operator({ ...common, worker: this.#worker });
+    this.#drain = new Drain({ ...common, worker: this.#worker, emitter: this.#emitter });
+    this.pending = new PendingList(this.#journal, this.#owners, platform);
+    this.fetch = createFetch({
+      options,
+      baseUrl: this.#baseUrl,
+      passThrough: fetch,
+      owner: () => this.#owner(),
+      drive: (draft, send) => this.#operator.drive(this.#join(draft, true), send),
+    });
+  }
+
+  operation(name: string, body?: unknown, call: CallOptions = {}): OperationHandle {
+    try {
+      const operation = this.#options.operations.get(name);
+      if (!operation) throw unknown(`${JSON.stringify(name)}; declared are ${[...this.#options.operations.keys()].join(", ")}`);
+      const draft = createDraft(body, call, {
+        operation,
+        baseUrl: this.#baseUrl(),
+        owner: () => this.#owner(),
+        now: this.#options.clock.now(),
+        random: this.#options.random,
+      });
+      let mine: Live | undefined;
+      return new Handle(this.#operator, (acting) => {
+        if (mine?.saved) return mine;
+        mine = this.#join(draft, acting, mine);
+        return mine;
+      });
+    } catch (fault) {
+      return new Handle(this.#operator, () => {
+        throw fault;
+      });
+    }
+  }
+
+  attach(reference: string | IntentReference): OperationHandle {
+    const live = new Live(undefined);
+    let asked = false;
+    return new Handle(this.#operator, () => {
+      if (!asked) {
+        asked = true;
+        live.saved = this.#lookUp(reference, live);
+        live.saved.catch(() => {
+          // Told to whoever saves or sends; asked anew the next time.
+          asked = false;
+        });
+      }
+      return live;
+    });
+  }
+
+  start(): void {
+    this.#owners.signIn();
+    this.#drain.start();
+  }
+
+  stop(): void {
+    this.#drain.stop();
+  }
+
+  async resume(options: ResumeOptions = {}): Promise<ResumeReport> {
+    this.#owners.signIn();
+    const { owner, signal, onProgress } = options;
+    return this.#drain.resume({ owner, signal, onProgress, wait: toMs(options.wait ?? "30s", "wait") });
+  }
+
+  async get(id: string): Promise<OperationRecord | undefined> {
+    const store = await this.#journal.open();
+    const record = await store.get(id);
+    return record && this.#owners.mayAct(record.owner) ? record : undefined;
+  }
+
+  async find({ name, intent }: IntentReference): Promise<OperationRecord | undefined> {
+    const owner = this.#owners.present();
+    if (owner === undefined) return undefined;
+    const store = await this.#journal.open();
+    return store.find(owner, name, intent);
+  }
+
+  async *list(filter: ListFilter = {}): AsyncIterableIterator<OperationRecord> {
+    const { owner = this.#owners.present(), ...rest } = filter;
+    if (owner === undefined) return;
+    const store = await this.#journal.open();
+    const narrowed = { ...rest, ...(owner !== "*" && { owner }) };
+    for (let after: number | undefined; ; ) {
+      const records = await store.page({ ...narrowed, after });
+      yield* records;
+      after = records.at(-1)?.seq;
+      if (after === undefined) return;
+    }
+  }
+
+  async counts(filter: { readonly owner?: string | undefined } = {}): Promise<Counts> {
+    const owner = filter.owner ?? this.#owners.present();
+    if (owner === undefined) return {};
+    const store = await this.#journal.open();
+    return store.counts(owner === "*" ? undefined : owner);
+  }
+
+  cancel(id: string): Promise<OperationRecord> {
+    return this.#operator.cancel(id);
+  }
+
+  retry(id: string): Promise<OperationRecord> {
+    return this.#act(id, (hook) => ({ type: "retry", at: this.#options.clock.now(), hook }));
+  }
+
+  async discard(id: string, why: { readonly reason: string }): Promise<OperationRecord> {
+    const reason = why?.reason;
+    if (typeof reason !== "string" || reason === "") bad("`discard` needs a reason, which is kept with the record");
+    return this.#act(id, (hook) => ({ type: "discard", at: this.#options.clock.now(), reason, hook }));
+  }
+
+  async reconcile(id: string, outcome: "applied" | "not-applied"): Promise<OperationRecord> {
+    if (outcome !== "applied" && outcome !== "not-applied") bad('`reconcile` takes "applied" or "not-applied"');
+    return this.#act(id, (hook) => ({ type: "reconcile", at: this.#options.clock.now(), outcome, hook }));
+  }
+
+  async adopt(id: string, owner: string): Promise<OperationRecord> {
+    if (typeof owner !== "string" || owner === "" || owner === "*") bad("`adopt` takes one user's id");
+    return this.#act(id, () => ({ type: "adopt", owner }));
+  }
+
+  async signOut(options: { readonly purge?: boolean | undefined } = {}): Promise<void> {
+    const owner = this.#owners.present();
+    if (owner === undefined) return;
+    await this.#journal.open();
+    this.#signedOut(owner);
+    this.#journal.tellSignOut(owner);
+    if (options.purge) await this.purge(owner);
+  }
+
+  async purge(owner: string): Promise<number> {
+    this.#operator.purged(owner);
+    this.#worker.abort(owner, new DOMException("its owner's operations were purged", "AbortError"));
+    const store = await this.#journal.open();
+    let removed = 0;
+    for (;;) {
+      const records = await store.page({ owner });
+      if (records.length === 0) return removed;
+      removed += records.length;
+      await Promise.all(records.map(({ id }) => store.update(id, () => undefined)));
+    }
+  }
+
+  on<E extends keyof SdkEvents>(event: E, listener: (detail: SdkEvents[E]) => void): () => void {
+    if (!EVENTS.includes(event)) bad(`\`on\` knows no event ${JSON.stringify(event)}; there are ${EVENTS.join(", ")}`);
+    return this.#emitter.on(event, listener);
+  }
+
+  close(options: { readonly timeout?: Duration | undefined } = {}): Promise<void> {
+    this.#closing ??= this.#close(toMs(options.timeout ?? "5s", "timeout"));
+    return this.#closing;
+  }
+
+  async #close(timeout: number): Promise<void> {
+    this.#drain.stop();
+    const closed = this.#worker.close(timeout);
+    this.#operator.tellAll();
+    await closed;
+    await this.#journal.close();
+    this.#release();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #owner(): string | undefined {
+    this.#owners.signIn();
+    return this.#owners.present();
+  }
+
+  #join(draft: Draft, acting: boolean, mine = new Live(draft)): Live {
+    const shared = this.#operator.shared(draft, acting);
+    if (shared) return shared;
+    if (acting) this.#operator.enlist(mine);
+    return mine;
+  }
+
+  async #lookUp(reference: string | IntentReference, live: Live): Promise<OperationRecord> {
+    const record = typeof reference === "string" ? await this.get(reference) : await this.find(reference);
+    if (!record) throw unknown(typeof reference === "string" ? reference : `${reference.name}, ${reference.intent}`);
+    live.adopt(record);
+    this.#journal.register(live, record.id);
+    live.changed();
+    return record;
+  }
+
+  async #act(id: string, event: (hook: boolean) => Parameters<typeof transition>[1]): Promise<OperationRecord> {
+    const record = await this.#journal.update(id, (standing) =>
+      transition(standing, event(this.#worker.hasHook(standing.name))),
+    );
+    if (!record) throw new MisuseError("unknown_operation", { id, detail: id });
+    await this.#worker.released(record);
+    return record;
+  }
+
+  #signedOut(owner: string): void {
+    this.#owners.signOut(owner);
+    this.#worker.abort(owner, new DOMException("its owner signed out", "AbortError"));
+    this.#operator.tell(owner);
+  }
+}
+
+function originOf(url: string | undefined): string | undefined {
+  return url === undefined ? undefined : new URL(url).origin;
+}

@@ -1,0 +1,202 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { Answer, Verdict } from "../core/classify.js";
+import type { Duration } from "../core/durations.js";
+import type { Random } from "../core/random.js";
+import type { OperationRecord } from "../core/record.js";
+import type { Clock, Store } from "../store.js";
+
+/** A value, or a promise of one. */
+export type Awaitable<T> = T | PromiseLike<T>;
+
+/** What a {@link HeadersProvider} is told about the attempt that needs headers. */
+export interface AttemptContext {
+  readonly owner: string;
+  /** The operation's name. */
+  readonly name: string;
+  readonly url: string;
+  readonly id: string;
+  /** Counts from 1. */
+  readonly attempt: number;
+  /** Aborted when the attempt ends. */
+  readonly signal: AbortSignal;
+}
+
+/** Plain headers. */
+export type HeaderMap = Readonly<Record<string, string>>;
+
+/**
+ * Headers for one attempt, credentials included; asked before every attempt and never stored. `null` says that there
+ * are no credentials now: the operation is blocked. A throw means no attempt now; it is retried.
+ */
+export type HeadersProvider = (context: AttemptContext) => Awaitable<HeaderMap | Headers | null | undefined>;
+
+/** How attempts are spaced and bounded. */
+export interface RetryOptions {
+  /** The most attempts. @defaultValue unbounded: the key's life and `deadline` end it */
+  readonly attempts?: number | undefined;
+  /** The bound of the first wait. @defaultValue 500 ms */
+  readonly base?: Duration | undefined;
+  /** The longest wait while someone waits. @defaultValue 30 s */
+  readonly cap?: Duration | undefined;
+  /** The longest wait in the background. @defaultValue 15 min */
+  readonly backgroundCap?: Duration | undefined;
+}
+
+/** The contract of a real API, as far as it differs from the default. */
+export interface Profile {
+  readonly name: string;
+  /** How long the API remembers a key. */
+  readonly retention?: Duration | undefined;
+  /** The header that carries the key. @defaultValue `idempotency-key` */
+  readonly header?: string | undefined;
+  /** Sends the key as a quoted structured-field string. @defaultValue false */
+  readonly quoted?: boolean | undefined;
+  /** The UUID version that the API wants. @defaultValue `v7` */
+  readonly key?: "v7" | "v4" | undefined;
+  /** `false` for an API that does not deduplicate: retried only while provably unsent. @defaultValue true */
+  readonly dedupes?: boolean | undefined;
+  /** Headers that carry meaning and no secret, kept with the record. */
+  readonly keepHeaders?: readonly string[] | undefined;
+  /** Reads an answer that this API means differently; `undefined` leaves it to the default table. */
+  readonly read?: ((answer: Answer) => Verdict | undefined) | undefined;
+}
+
+/** Options that hold for a whole Sdk and may be said again for one operation. */
+export interface SharedOptions {
+  /** How long the server remembers a key. Required unless a profile knows it. */
+  readonly retention?: Duration | undefined;
+  readonly profile?: Profile | undefined;
+  readonly retry?: RetryOptions | undefined;
+  /** The longest an attempt may take, body included; doubles after each time-out, up to 2 min. @defaultValue 30 s */
+  readonly attemptTimeout?: Duration | undefined;
+  /** How long `send` waits. @defaultValue unbounded */
+  readonly wait?: Duration | undefined;
+  /** The largest body, in bytes. @defaultValue 4 MiB */
+  readonly maxBody?: number | undefined;
+  readonly headers?: HeadersProvider | undefined;
+  /** As in fetch. @defaultValue the platform's */
+  readonly credentials?: "omit" | "same-origin" | "include" | undefined;
+}
+
+/** Options of one operation, given to {@link post} and its siblings. */
+export interface OperationOptions<Body, Result, Failure> extends SharedOptions {
+  /** Validates the body before anything is recorded; must be synchronous. */
+  readonly body?: StandardSchemaV1<Body, unknown> | undefined;
+  /** Validates a success's body. */
+  readonly result?: StandardSchemaV1<unknown, Result> | undefined;
+  /** Validates a refusal's body, for `error.data`. */
+  readonly error?: StandardSchemaV1<unknown, Failure> | undefined;
+  /** `"required"` makes a call without an intent a type error. @defaultValue `"optional"` */
+  readonly intent?: "required" | "optional" | undefined;
+  /** `"from-intent"` derives the key, so that a lost store or another device repeats it. @defaultValue `"minted"` */
+  readonly key?: "minted" | "from-intent" | undefined;
+  /** Names of headers that carry no secret and are kept with the record, besides `accept` and `content-type`. */
+  readonly keepHeaders?: readonly string[] | undefined;
+  /** What to do when the intent is recorded with another body. @defaultValue `"throw"` */
+  readonly onIntentMismatch?: "throw" | "keep-first" | undefined;
+  /** What a 409 without `Retry-After` or an in-progress code means. @defaultValue `"in-progress"` */
+  readonly conflict?: "in-progress" | "rejected" | undefined;
+  /** What a 422 that is not about the key means. @defaultValue `"misused"` */
+  readonly unprocessable?: "misused" | "rejected" | undefined;
+  /** Called at least once for every settled or unresolved record, across restarts, until it resolves. */
+  readonly settled?: ((record: OperationRecord) => Awaitable<unknown>) | undefined;
+  /** Asks the API whether an operation of unknown outcome was applied. */
+  readonly reconcile?:
+    | ((record: OperationRecord) => Awaitable<"applied" | "not-applied" | "unknown">)
+    | undefined;
+}
+
+/** One declared operation; made by {@link post}, {@link put}, {@link patch} or {@link del}. */
+export interface OperationDefinition<
+  Body = unknown,
+  Result = unknown,
+  Failure = unknown,
+  Intent extends "required" | "optional" = "optional" | "required",
+> {
+  readonly method: "POST" | "PUT" | "PATCH" | "DELETE";
+  readonly path: string | ((body: Body) => string);
+  readonly options: OperationOptions<Body, Result, Failure>;
+  /** Carries the types; never set. */
+  readonly "~types"?: { readonly body: Body; readonly result: Result; readonly failure: Failure; readonly intent: Intent };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the one place where any definition must fit, whatever its body.
+export type AnyDefinition = OperationDefinition<any, any, any, any>;
+
+/** The declared operations, by name. */
+export type Operations = Readonly<Record<string, AnyDefinition>>;
+
+/** The types that a definition carries. */
+export type TypesOf<D extends AnyDefinition> = NonNullable<D["~types"]>;
+
+/** One line of the log; never bodies or header values. */
+export interface LogEntry {
+  readonly level: "debug" | "info" | "warn" | "error";
+  readonly message: string;
+  readonly id?: string | undefined;
+  readonly name?: string | undefined;
+  readonly cause?: unknown;
+}
+
+/** Options of {@link createSdk}. */
+export interface SdkOptions<Ops extends Operations = Operations> extends SharedOptions {
+  /** Names the local store: 1–64 of letters, digits, `.`, `_`, `-`. */
+  readonly name: string;
+  /** What relative paths start from. @defaultValue in browsers the page's origin */
+  readonly baseUrl?: string | undefined;
+  readonly operations?: Ops | undefined;
+  /** Whose operations these are, asked whenever it matters; `"single"` for programs with one user. */
+  readonly owner: "single" | (() => string | null | undefined);
+  /** How long a settled record is kept. @defaultValue 30 d */
+  readonly keepFor?: Duration | undefined;
+  /** How long a settled intent is remembered after that. @defaultValue 1 y */
+  readonly rememberIntents?: Duration | undefined;
+  /** The most attempts at once. @defaultValue 6 in browsers, 32 in Node */
+  readonly concurrency?: number | undefined;
+  /** Where records are kept. @defaultValue IndexedDB in browsers, SQLite in Node */
+  readonly store?: Store | undefined;
+  readonly fetch?: typeof globalThis.fetch | undefined;
+  readonly clock?: Clock | undefined;
+  /** Random bytes for keys and jitter. @defaultValue `crypto.getRandomValues` */
+  readonly random?: Random | undefined;
+  /** @defaultValue silent */
+  readonly log?: ((entry: LogEntry) => void) | undefined;
+}
+
+/** Options of one call. */
+export interface CallOptions {
+  /** The caller's own name for what is being done: the bridge over reloads, double clicks and re-run jobs. */
+  readonly intent?: string | undefined;
+  /** The local id. @defaultValue a new UUIDv7 */
+  readonly id?: string | undefined;
+  /** The idempotency key: 1–255 visible ASCII. @defaultValue a new UUIDv7 */
+  readonly key?: string | undefined;
+  /** @defaultValue what `owner` of createSdk says */
+  readonly owner?: string | undefined;
+  /** Operations of one (owner, lane) are sent one after the other. */
+  readonly lane?: string | undefined;
+  /** Headers for this call; only those on the allow-list outlive this process. */
+  readonly headers?: HeaderMap | Headers | undefined;
+  /** From now; no attempt starts later. */
+  readonly deadline?: Duration | undefined;
+}
+
+/** Options of `send`. */
+export interface SendOptions {
+  /** Ends the waiting, not the operation. */
+  readonly signal?: AbortSignal | undefined;
+  /** Ends the waiting after so long with `PendingError("pending")`. @defaultValue the operation's `wait` */
+  readonly wait?: Duration | undefined;
+}
+
+/** A success. */
+export interface SendResult<Result = unknown> {
+  readonly id: string;
+  readonly key: string;
+  readonly status: number;
+  readonly data: Result;
+  readonly headers: Headers;
+  /** `executed` now, `replayed` by the server from its record, or answered from the local `store`. */
+  readonly source: "executed" | "replayed" | "store";
+  readonly attempts: number;
+}

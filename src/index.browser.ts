@@ -1,0 +1,2 @@
+export * from "./index.js";
+export { createSdk } from "./platform/browser.js";

@@ -1,0 +1,69 @@
+/** One operation, one idempotency key, every retry. */
+
+export { del, type Define, patch, post, put } from "./client/define.js";
+export type { ResumeReport } from "./client/drain.js";
+export type { SdkEvents } from "./client/events.js";
+export type { SdkFetch, SdkFetchInit } from "./client/fetch.js";
+export type { OperationHandle } from "./client/handle.js";
+export type { Snapshot } from "./client/live.js";
+export type { PendingList } from "./client/pending.js";
+export type { Outcome } from "./client/result.js";
+export type { CallArguments, IntentReference, ListFilter, ResumeOptions, Sdk } from "./client/sdk.js";
+export type {
+  AnyDefinition,
+  AttemptContext,
+  Awaitable,
+  CallOptions,
+  HeaderMap,
+  HeadersProvider,
+  LogEntry,
+  OperationDefinition,
+  OperationOptions,
+  Operations,
+  Profile,
+  RetryOptions,
+  SdkOptions,
+  SendOptions,
+  SendResult,
+  SharedOptions,
+  TypesOf,
+} from "./client/types.js";
+export type { Answer, Verdict } from "./core/classify.js";
+export type { Duration } from "./core/durations.js";
+export type { Random } from "./core/random.js";
+export type {
+  AttemptEntry,
+  BlockedBy,
+  Lease,
+  Mark,
+  NewRecord,
+  OperationRecord,
+  Resolution,
+  State,
+  StoredRequest,
+  StoredResponse,
+  Wire,
+} from "./core/record.js";
+export type { HeaderReader } from "./core/retry-after.js";
+export {
+  CanceledError,
+  type CanceledCode,
+  type ErrorCode,
+  type ErrorDetails,
+  type ErrorRecord,
+  type MisuseCode,
+  MisuseError,
+  type PendingCode,
+  PendingError,
+  type RejectedCode,
+  RejectedError,
+  type ResultCode,
+  ResultError,
+  SamekeyError,
+  type StoreCode,
+  StoreError,
+  type UnknownOutcomeCode,
+  UnknownOutcomeError,
+} from "./errors.js";
+export { createSdk } from "./platform/none.js";
+export type { Claimed, ClaimQuery, Clock, Counts, Inserted, PageFilter, Store, StoreContext } from "./store.js";

@@ -1,0 +1,43 @@
+import type { Platform } from "../client/platform-port.js";
+import { createSdkWith, type Sdk } from "../client/sdk.js";
+import type { Operations, SdkOptions } from "../client/types.js";
+import { mintUuid } from "../core/key.js";
+import { MisuseError } from "../errors.js";
+import { realClock } from "./real-clock.js";
+import { secureRandom } from "./secure-random.js";
+
+/** What is there everywhere; browsers and Node put their own on top. */
+export const commonPlatform: Platform = {
+  clock: realClock,
+  random: secureRandom,
+  concurrency: 6,
+  pollEvery: 30_000,
+  seesRedirects: false,
+  defaultStore() {
+    throw new MisuseError("bad_option", {
+      detail: "`store` is missing: this platform has no default one; pass for instance memoryStore() or your own",
+    });
+  },
+  defaultBaseUrl: () => undefined,
+  isOffline: () => false,
+  onWake: () => () => {},
+  openChannel: () => undefined,
+  createHolder: (random) => ({
+    id: mintUuid("v4", 0, random),
+    survey: async () => () => false,
+    release: () => {},
+  }),
+  async digest(bytes) {
+    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+    return `sha256:${[...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+  },
+};
+
+/**
+ * Makes an Sdk. Does no I/O and touches no global: the store opens at first use.
+ *
+ * @throws MisuseError `bad_option`, naming the option and the remedy
+ */
+export function createSdk<const Ops extends Operations>(options: SdkOptions<Ops>): Sdk<Ops> {
+  return createSdkWith(options, commonPlatform);
+}
