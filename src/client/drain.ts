@@ -60,7 +60,6 @@ export class Drain {
   #looping = false;
   #stale = false;
   #waker: AbortController | undefined;
-  #stopWaking: (() => void) | undefined;
   #prunedAt: number | undefined;
 
   constructor(parts: DrainParts) {
@@ -176,13 +175,10 @@ export class Drain {
   #run(): void {
     if (this.#looping) return;
     this.#looping = true;
-    this.#stopWaking = this.#parts.platform.onWake(() => {
-      this.#parts.worker.wakeAll();
-      this.kick();
-    });
+    const stopWaking = this.#parts.platform.onWake(() => this.kick());
     void this.#loop().finally(() => {
       this.#looping = false;
-      this.#stopWaking?.();
+      stopWaking();
       for (const errand of this.#errands) errand.finish();
     });
   }

@@ -149,6 +149,7 @@ export class Operator {
     const { draft } = live;
     if (!draft) throw new Error("samekey: only a draft can be recorded");
     if (live.fault !== undefined) throw live.fault;
+    if (this.#parts.worker.closed) throw new StoreError("unavailable", { detail: "the sdk is closed" });
     // A `send` in the same task may still ask for its attempt to begin with this write.
     await undefined;
     const { options, journal, gate, worker, platform, owners } = this.#parts;

@@ -48,6 +48,7 @@ export class Worker {
   readonly #tasks = new Set<Promise<unknown>>();
   readonly #ended = new AbortController();
   #renewing = false;
+  #stopWaking: (() => void) | undefined;
   /** Called when something has changed that may make other records due. */
   onProgress: () => void = () => {};
 
@@ -70,7 +71,13 @@ export class Worker {
       this.wake(id);
       return running;
     }
-    const run = this.#run(id, begun).finally(() => this.#running.delete(id));
+    this.#stopWaking ??= this.#parts.platform.onWake(() => this.wakeAll());
+    const run = this.#run(id, begun).finally(() => {
+      this.#running.delete(id);
+      if (this.#running.size > 0) return;
+      this.#stopWaking?.();
+      this.#stopWaking = undefined;
+    });
     this.#running.set(id, run);
     return run;
   }

@@ -1,5 +1,6 @@
 export type { ChaosOptions, ChaosRates } from "./chaos.js";
 export type { Effect } from "./conforming.js";
+export { createTestSdk, type TestSdk, type TestSdkOptions } from "./create-test-sdk.js";
 export {
   captivePortal,
   conflict,
