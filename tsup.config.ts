@@ -8,7 +8,12 @@ export default defineConfig({
   entry: named(entries.flatMap(([, sources]) => Object.values(sources))),
   // All conditions of an entry have the same types, so one declaration serves them.
   // The Standard Schema types are copied in: a user need not install a package of types.
-  dts: { entry: named(entries.map(([, sources]) => sources.default)), resolve: ["@standard-schema/spec"] },
+  // `@internal` keeps a constructor that only the SDK calls, and its types, out of the public surface.
+  dts: {
+    entry: named(entries.map(([, sources]) => sources.default)),
+    resolve: ["@standard-schema/spec"],
+    compilerOptions: { stripInternal: true },
+  },
   format: "esm",
   target: "es2022",
   platform: "neutral",
