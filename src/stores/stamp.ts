@@ -3,22 +3,21 @@
 import type { NewRecord, OperationRecord } from "../core/record.js";
 import { occupiesLane, scheduleOf } from "../core/record.js";
 
-type Shape = NewRecord | OperationRecord;
-
-/** `record` with the fields that only a store may set. */
-function stamp(record: Shape, seq: number, rev: number, parked: boolean): OperationRecord {
-  const { parked: _, ...rest } = record;
-  return parked ? { ...rest, seq, rev, parked } : { ...rest, seq, rev };
-}
-
 /** A new record as it is stored. */
-export function stampNew(record: NewRecord, seq: number, parked: boolean): OperationRecord {
-  return stamp(record, seq, 1, parked);
+export function stampNew(given: NewRecord, seq: number, parked: boolean): OperationRecord {
+  // Put first, then set: engines are ten times slower at adding them to a copy of an object of this size.
+  const record = { seq, rev: 1, ...given };
+  record.seq = seq;
+  record.rev = 1;
+  if (parked || given.parked !== undefined) record.parked = parked || undefined;
+  return record;
 }
 
 /** A changed record as it is stored: whatever `apply` returned, identity and order stay. */
 export function stampChange(before: OperationRecord, after: OperationRecord, parked: boolean): OperationRecord {
-  return stamp(after.id === before.id ? after : { ...after, id: before.id }, before.seq, before.rev + 1, parked);
+  const record = { ...after, id: before.id, seq: before.seq, rev: before.rev + 1 };
+  if (parked || after.parked !== undefined) record.parked = parked || undefined;
+  return record;
 }
 
 /** Whether both stand in the same lane and have not ended: then `parked` carries over. */

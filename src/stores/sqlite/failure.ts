@@ -53,12 +53,8 @@ export function asStoreError(cause: unknown, path: string): unknown {
   return new StoreError("unavailable", { detail, cause });
 }
 
-/** Calls into the binding. What it throws besides SQLite's errors is the store's failure all the same. */
-export function driven<T>(call: () => T): T {
-  try {
-    return call();
-  } catch (cause) {
-    if (sqliteCode(cause) !== undefined) throw cause;
-    throw new StoreError("unavailable", { detail: (cause as Error).message, cause });
-  }
+/** What a call into the binding threw: what is not SQLite's own error is the store's failure all the same. */
+export function driverError(cause: unknown): unknown {
+  if (sqliteCode(cause) !== undefined) return cause;
+  return new StoreError("unavailable", { detail: (cause as Error).message, cause });
 }

@@ -3,7 +3,7 @@
 import { StoreError } from "../../errors.js";
 import type { Clock } from "../../store.js";
 import type { SqliteDatabase } from "./driver.js";
-import { asStoreError, driven, isBusy, sqliteCode } from "./failure.js";
+import { asStoreError, driverError, isBusy, sqliteCode } from "./failure.js";
 import { BUSY_TIMEOUT } from "./schema.js";
 import { NeedsStrict, Transaction } from "./transaction.js";
 
@@ -134,7 +134,7 @@ export class Queue {
     const writes = batch.some(({ work }) => work.writes);
     if (writes) this.#level(strict);
     this.#tx.reset(strict);
-    driven(() => this.#db.exec(writes ? "begin immediate" : "begin"));
+    this.#begin(writes);
     try {
       for (const { work, resolve, reject } of batch) {
         const before = this.#tx.writes;
@@ -153,6 +153,15 @@ export class Queue {
     }
     this.#end();
     for (const answer of answers) answer();
+  }
+
+  /** A transaction that began as a read and then writes would fail at once, without waiting, if anyone else writes. */
+  #begin(writes: boolean): void {
+    try {
+      this.#db.exec(writes ? "begin immediate" : "begin");
+    } catch (error) {
+      throw driverError(error);
+    }
   }
 
   #end(): void {

@@ -1,6 +1,9 @@
-/** A record as columns, and back. */
+/**
+ * A record as columns, and back. The whole of it is also kept as JSON, in which an `ArrayBuffer` becomes `{}`: that marks
+ * the place of a body, whose bytes are in a table of their own, without a copy of the record being made.
+ */
 
-import type { NewRecord, OperationRecord } from "../../core/record.js";
+import type { OperationRecord, StoredRequest, StoredResponse } from "../../core/record.js";
 import { hasOutcome, holdsIntent, occupiesLane, scheduleOf } from "../../core/record.js";
 import { holderOf } from "../stamp.js";
 import type { SqliteValue } from "./driver.js";
@@ -52,19 +55,6 @@ export function columnsOf(record: OperationRecord): SqliteValue[] {
   ];
 }
 
-/** The record's JSON, without what stands beside it in the row or in a table of its own. */
-export function textOf(record: NewRecord | OperationRecord): string {
-  const { request, response } = record;
-  return JSON.stringify({
-    ...record,
-    seq: undefined,
-    rev: undefined,
-    parked: undefined,
-    request: { ...request, body: undefined },
-    response: response && { ...response, body: undefined },
-  });
-}
-
 interface Row {
   readonly seq: number;
   readonly rev: number;
@@ -74,21 +64,23 @@ interface Row {
   readonly response: Uint8Array | null;
 }
 
+/** What stands beside the JSON decides; the JSON's own `seq`, `rev` and `parked` are those of some earlier write. */
 export function recordOf(found: unknown): OperationRecord {
   const row = found as Row;
   const record = JSON.parse(row.record) as Mutable<OperationRecord>;
   record.seq = row.seq;
   record.rev = row.rev;
-  if (row.place === 1) record.parked = true;
-  if (row.request) record.request = { ...record.request, body: bufferOf(row.request) };
-  if (row.response && record.response) record.response = { ...record.response, body: bufferOf(row.response) };
+  if (row.place === 1 || record.parked) record.parked = row.place === 1 || undefined;
+  (record.request as Mutable<StoredRequest>).body = bufferOf(row.request);
+  if (record.response) (record.response as Mutable<StoredResponse>).body = bufferOf(row.response);
   return record;
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** The bytes alone: a binding may hand out a view of something larger. */
-function bufferOf(view: Uint8Array): ArrayBuffer {
+function bufferOf(view: Uint8Array | null): ArrayBuffer | undefined {
+  if (!view) return undefined;
   const { buffer, byteOffset, byteLength } = view;
   if (buffer.byteLength === byteLength) return buffer as ArrayBuffer;
   return buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer;

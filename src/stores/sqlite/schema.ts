@@ -15,8 +15,7 @@ export const SCHEMA_VERSION = 1;
 export const BUSY_TIMEOUT = 20;
 
 /**
- * `record` is the whole record as JSON, but for its bodies, `seq`, `rev` and `parked`; the columns beside it are for
- * looking things up.
+ * `record` is the whole record as JSON, but for its bodies; the columns beside it are for looking things up.
  *
  * - `held`: 1 holds its intent and key, 0 does not, 2 would, but another has taken them since
  * - `place`: NULL in no lane (or over), 0 in front of its lane, 1 parked

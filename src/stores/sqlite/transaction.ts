@@ -6,8 +6,8 @@ import { StoreError } from "../../errors.js";
 import type { Inserted } from "../../store.js";
 import { changesIdentity, keepsPlace, leadsLane, stampChange, stampNew } from "../stamp.js";
 import type { SqliteDatabase, SqliteRow, SqliteStatement, SqliteValue } from "./driver.js";
-import { driven, isTaken } from "./failure.js";
-import { COLUMNS, columnsOf, HELD, recordOf, SELECT, textOf } from "./rows.js";
+import { driverError, isTaken } from "./failure.js";
+import { COLUMNS, columnsOf, HELD, recordOf, SELECT } from "./rows.js";
 
 /** Thrown when a transaction that was begun as relaxed turns out to need a sync: it is done again as a strict one. */
 export class NeedsStrict extends Error {}
@@ -40,11 +40,19 @@ export class Transaction {
   }
 
   get(sql: string, ...values: SqliteValue[]): SqliteRow | undefined {
-    return driven(() => this.#statement(sql).get(...values) ?? undefined) as SqliteRow | undefined;
+    try {
+      return (this.#statement(sql).get(...values) ?? undefined) as SqliteRow | undefined;
+    } catch (error) {
+      throw driverError(error);
+    }
   }
 
   all(sql: string, ...values: SqliteValue[]): SqliteRow[] {
-    return driven(() => this.#statement(sql).all(...values)) as SqliteRow[];
+    try {
+      return this.#statement(sql).all(...values) as SqliteRow[];
+    } catch (error) {
+      throw driverError(error);
+    }
   }
 
   /** The record that meets a condition on `o`. */
@@ -56,8 +64,9 @@ export class Transaction {
   insert(given: NewRecord): Inserted {
     const parked = occupiesLane(given as OperationRecord) && this.#hasFront(given);
     const record = stampNew(given, this.#seq(), parked);
-    const values = [record.seq, record.rev, record.id, textOf(given), ...columnsOf(record)];
-    if (this.#write(INSERT, ...values) === 0) return this.#standing(given);
+    const text = JSON.stringify(record);
+    if (this.#write(INSERT, record.seq, record.rev, record.id, text, ...columnsOf(record)) === 0)
+      return this.#standing(given);
     this.#nextSeq = record.seq + 1;
     if (record.request.body) this.#writeBody("requests", record.seq, record.request.body);
     if (record.response?.body) this.#writeBody("responses", record.seq, record.response.body);
@@ -127,7 +136,11 @@ export class Transaction {
 
   #write(sql: string, ...values: SqliteValue[]): number {
     this.writes += 1;
-    return Number(driven(() => this.#statement(sql).run(...values).changes));
+    try {
+      return Number(this.#statement(sql).run(...values).changes);
+    } catch (error) {
+      throw driverError(error);
+    }
   }
 
   #seq(): number {
@@ -167,7 +180,7 @@ export class Transaction {
   #change(before: OperationRecord, stored: OperationRecord): boolean {
     const from = columnsOf(before);
     const to = columnsOf(stored);
-    const text = textOf(stored);
+    const text = JSON.stringify(stored);
     const update = (): boolean => {
       const changed = COLUMNS.filter((_, i) => from[i] !== to[i]);
       const set = ["rev", "record", ...changed].map((column) => `${column} = ?`).join(", ");
