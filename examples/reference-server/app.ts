@@ -3,7 +3,7 @@ import type { Pool, PoolClient } from "pg";
 import { fastifyIdempotency } from "../../src/server/adapters/fastify.js";
 import type { Idempotency } from "../../src/server/index.js";
 import { allowBrowsers } from "./cors.js";
-import { type Transfer, transfer, transferSchema } from "./transfers.js";
+import { positive, type Transfer, transfer, transferSchema } from "./transfers.js";
 
 /**
  * The account a request acts for. Here a token `dev-<account id>` is enough, and none means `dev`; a real server looks
@@ -38,7 +38,7 @@ export function createApp({ pool, idempotency }: AppOptions): FastifyInstance {
   app.get<{ Querystring: { account: number } }>(
     "/ledger",
     {
-      schema: { querystring: { type: "object", required: ["account"], properties: { account: { type: "integer" } } } },
+      schema: { querystring: { type: "object", required: ["account"], properties: { account: positive } } },
     },
     async ({ query: { account } }, reply) => {
       const [found, entries] = await Promise.all([

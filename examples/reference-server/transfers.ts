@@ -12,15 +12,18 @@ export type TransferResult =
   | { readonly status: 201; readonly body: Transfer & { readonly transfer: string } }
   | { readonly status: 402 | 404; readonly body: { readonly error: string } };
 
+/** What JSON numbers and bigint columns both hold exactly. */
+export const positive = { type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const;
+
 /** JSON Schema of {@link Transfer}. */
 export const transferSchema = {
   type: "object",
   required: ["src", "dst", "amount"],
   additionalProperties: false,
   properties: {
-    src: { type: "integer", minimum: 1 },
-    dst: { type: "integer", minimum: 1 },
-    amount: { type: "integer", minimum: 1 },
+    src: positive,
+    dst: positive,
+    amount: positive,
   },
 } as const;
 

@@ -48,7 +48,7 @@ const problems: Record<ProblemCode, readonly [kind: OutcomeKind, status: number,
       "The request took too long and was rolled back; repeat it with the same key",
       1,
     ],
-    not_stored: ["released", 500, "The answer could not be stored, and everything was rolled back"],
+    not_stored: ["unavailable", 500, "The answer could not be stored, and everything was rolled back"],
   };
 
 /** One of samekey's own answers: `application/problem+json` (RFC 9457) with an `error` member, and no marks. */

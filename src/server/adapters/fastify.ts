@@ -93,8 +93,8 @@ export function fastifyIdempotency<C extends Connection>(
       const started = deferred<Execution<C> | undefined>();
       const answered = deferred<Answer>();
       const outcome = idempotency.run(claim, (execution) => {
-        // The route has run once. Its effects were undone, and to record its answer without them would lose them.
-        if (session.answer !== undefined || session.outcome !== undefined) return { status: 503 };
+        // A route runs once. If its effects were undone, recording its answer a second time would lose them.
+        if (session.execution !== undefined) throw new Error("the route cannot be run again");
         session.answer = answered.resolve;
         started.resolve(execution);
         return answered.promise;
@@ -118,11 +118,15 @@ export function fastifyIdempotency<C extends Connection>(
       if (session?.outcome === undefined) return payload;
       const { answer } = session;
       delete session.answer;
+      const cancel = (error: unknown): never => {
+        answer?.({ status: 500 });
+        throw error;
+      };
       if (payload instanceof Response) {
         setHeaders(reply.code(payload.status), [...payload.headers]);
       }
-      const body = answer === undefined ? null : await bytesFrom(payload);
-      answer?.({ status: reply.statusCode, headers: reply.getHeaders(), body });
+      const body = answer === undefined ? payload : await bytesFrom(payload).catch(cancel);
+      answer?.({ status: reply.statusCode, headers: reply.getHeaders(), body: body as Buffer | null });
       const { kind, status, headers, body: stored } = await session.outcome;
       for (const name of marks) reply.removeHeader(name);
       if (kind === "executed" || kind === "released") {

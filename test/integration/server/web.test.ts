@@ -1,0 +1,65 @@
+import { v7 } from "uuid";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createIdempotency, idempotentFetch, type WebHandler } from "../../../src/server/index.js";
+import { type Fixture, startFixture } from "./fixture.js";
+
+let fixture: Fixture;
+
+beforeAll(async () => {
+  fixture = await startFixture();
+}, 60_000);
+
+afterAll(() => fixture.stop());
+
+const wrap = (handler: WebHandler<import("pg").PoolClient>) => {
+  const tenant = (request: Request) => request.headers.get("x-account") ?? undefined;
+  return idempotentFetch(createIdempotency({ db: fixture.pool, retention: "24h", tenant }), { scope: "web" }, handler);
+};
+
+const post = (key: string, body = '{"n":1}', url = "https://api.test/effects?a=1") =>
+  new Request(url, {
+    method: "POST",
+    body,
+    headers: { "content-type": "application/json", "idempotency-key": key, "x-account": "acct_1" },
+  });
+
+describe("a Web handler", () => {
+  it("runs once, with its body, and is replayed", async () => {
+    const fetchOnce = wrap(async (request, { tx, key }) => {
+      await tx.query("INSERT INTO effects (key) VALUES ($1)", [key]);
+      const headers = { location: "/effects/1", "set-cookie": "secret=1" };
+      return Response.json({ got: await request.json() }, { status: 201, headers });
+    });
+    const key = v7();
+    const first = await fetchOnce(post(key));
+    const again = await fetchOnce(post(key));
+    expect([first.status, first.headers.get("idempotency-status")]).toEqual([201, "executed"]);
+    expect([again.status, again.headers.get("idempotency-status")]).toEqual([201, "replayed"]);
+    expect(again.headers.get("location")).toBe("/effects/1");
+    expect([first.headers.get("set-cookie"), again.headers.get("set-cookie")]).toEqual(["secret=1", null]);
+    expect([await first.text(), await again.text()]).toEqual(['{"got":{"n":1}}', '{"got":{"n":1}}']);
+    expect((await fetchOnce(post(key, '{"n":2}'))).status).toBe(422);
+    expect((await fetchOnce(post(key, undefined, "https://api.test/effects?a=2"))).status).toBe(422);
+    expect(await fixture.effects(key)).toBe(1);
+  });
+
+  it("may answer without a body", async () => {
+    const fetchOnce = wrap(() => new Response(null, { status: 204 }));
+    const key = v7();
+    expect((await fetchOnce(post(key))).status).toBe(204);
+    expect((await fetchOnce(post(key))).headers.get("idempotency-replayed")).toBe("true");
+  });
+
+  it("is not reached without an account", async () => {
+    const request = post(v7());
+    request.headers.delete("x-account");
+    expect((await wrap(() => expect.unreachable())(request)).status).toBe(401);
+  });
+
+  // F20
+  it("must come before whatever reads the body", async () => {
+    const request = post(v7());
+    await request.text();
+    await expect(wrap(() => expect.unreachable())(request)).rejects.toMatchObject({ code: "bad_option" });
+  });
+});
