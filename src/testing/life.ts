@@ -12,9 +12,9 @@ export class Life {
   }
 
   clock(clock: Clock): Clock {
-    const sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
+    const sleep: Clock["sleep"] = (ms, signal, background) => {
       const either = signal ? AbortSignal.any([signal, this.#end.signal]) : this.#end.signal;
-      return clock.sleep(ms, either);
+      return clock.sleep(ms, either, background);
     };
     return { now: () => clock.now(), sleep: this.#bound(sleep) };
   }

@@ -1,4 +1,5 @@
 import { type Duration, toMs } from "../core/durations.js";
+import { realClock } from "../platform/real-clock.js";
 import { parseKey } from "../server/key.js";
 import type { Clock } from "../store.js";
 import { type ChaosOptions, createChaos } from "./chaos.js";
@@ -7,7 +8,6 @@ import type { Exchange } from "./faults.js";
 import { isWrite, MockRequest } from "./mock-request.js";
 import { createMswHandlers, type MswHttp } from "./msw-handlers.js";
 import { plainFetch } from "./plain-fetch.js";
-import { realClock } from "./real-clock.js";
 import { type MockHandler, type Route, type RouteOptions, route } from "./routes.js";
 import { Script, type Step } from "./script.js";
 
