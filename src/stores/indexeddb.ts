@@ -101,15 +101,15 @@ class IndexedDb implements IndexedDbStore {
   }
 
   get(id: string): Promise<OperationRecord | undefined> {
-    return this.#read((work) => work.first("id", id));
+    return this.#read((work) => work.first("unique", ["id", id]));
   }
 
   find(owner: string, name: string, intent: string): Promise<OperationRecord | undefined> {
-    return this.#read((work) => work.first("named", [owner, name, intent], "prev"));
+    return this.#read((work) => work.first("places", ["named", owner, name, intent], "prev"));
   }
 
   head(owner: string, lane: string): Promise<OperationRecord | undefined> {
-    return this.#read((work) => work.first("lane", [0, owner, lane]));
+    return this.#read((work) => work.first("places", ["front", owner, lane]));
   }
 
   page(filter: PageFilter): Promise<readonly OperationRecord[]> {

@@ -1,6 +1,19 @@
+import type { Clock } from "../../src/store.js";
 import { indexedDbStore } from "../../src/stores/indexeddb.js";
-import { realClock } from "../../src/testing/real-clock.js";
 import type { ContractHarness, SyncLevel } from "../../src/testing/store-contract.js";
+
+/** The real time, in Node and in pages alike. */
+export const clock: Clock = {
+  now: () => Date.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      const timer = setTimeout(resolve, ms);
+      signal?.addEventListener("abort", () => {
+        clearTimeout(timer);
+        reject(signal.reason);
+      });
+    }),
+};
 
 let made = 0;
 
@@ -9,7 +22,7 @@ export const harness: ContractHarness = {
   async create() {
     made += 1;
     const name = `contract-${made}`;
-    const context = { name, clock: realClock };
+    const context = { name, clock };
     const stores = new Set<ReturnType<typeof indexedDbStore>>();
     const another = async () => {
       const store = indexedDbStore();

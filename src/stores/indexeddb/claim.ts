@@ -1,7 +1,7 @@
 import type { OperationRecord } from "../../core/record.js";
 import type { Claimed, ClaimQuery } from "../../store.js";
 import { applied, dueAt, isFree } from "../stamp.js";
-import { past, whose } from "./schema.js";
+import { past, under } from "./schema.js";
 import type { Work } from "./work.js";
 
 type Apply = (record: OperationRecord) => OperationRecord;
@@ -38,41 +38,41 @@ async function eachNamed(
   take: (record: OperationRecord) => boolean,
 ): Promise<void> {
   for (const id of new Set(ids)) {
-    const record = taken() < query.limit ? await work.first("id", id) : undefined;
+    const record = taken() < query.limit ? await work.first("unique", ["id", id]) : undefined;
     if (record && isWanted(record, query) && !record.parked && isFree(record, query.now)) take(record);
   }
 }
 
 /**
  * Hands over what is due, queue by queue (an owner's operations at one origin), each by its time; whatever is not is
- * leapt over. The `since` index has what was decided in the future, before the clock jumped back.
+ * leapt over. The `since` places have what was decided in the future, before the clock jumped back.
  *
  * @returns the first that is left in each queue
  */
 async function eachDue(
   work: Work,
   query: ClaimQuery,
-  index: "due" | "since",
+  place: "due" | "since",
   take: (record: OperationRecord) => boolean,
 ): Promise<OperationRecord[]> {
   const { now, limit } = query;
   const left: OperationRecord[] = [];
   let queue = "";
   let taken = 0;
-  await work.walk(index, whose(query.owner), (cursor, record) => {
+  await work.walk(under(place, query.owner), (cursor, record) => {
     const { owner, origin } = record;
-    const [, , time] = cursor.key as [string, string, number];
+    const [, , , time] = cursor.key as [string, string, string, number];
     const name = JSON.stringify([owner, origin]);
     if (name !== queue) [queue, taken] = [name, 0];
-    if (!isWanted(record, query)) return cursor.continue(past(owner, origin));
-    if (index === "since" && time <= now) return cursor.continue(past(owner, origin, now));
-    // Later, and no candidate of the `since` index either.
-    const later = index === "due" && (dueAt(record, now) ?? time) > now;
+    if (!isWanted(record, query)) return cursor.continue(past(place, owner, origin));
+    if (place === "since" && time <= now) return cursor.continue(past(place, owner, origin, now));
+    // Later, and no candidate of the `since` places either.
+    const later = place === "due" && (dueAt(record, now) ?? time) > now;
     if (later || taken === limit) {
       left.push(record);
-      return cursor.continue(past(owner, origin));
+      return cursor.continue(past(place, owner, origin));
     }
-    if ((index === "since" || time <= now) && take(record)) taken++;
+    if ((place === "since" || time <= now) && take(record)) taken++;
     cursor.continue();
   });
   return left;

@@ -18,6 +18,7 @@ export async function withDeadline<T>(clock: Clock, work: Promise<T>, onLate: ()
     const first = await Promise.race([done, late]);
     return first === true ? await onLate() : first.value;
   } finally {
-    over.abort();
+    // Any reason, or the browser makes an error with a stack for it.
+    over.abort(0);
   }
 }

@@ -1,12 +1,15 @@
 import type { UseStore } from "idb-keyval";
-import { get, promisifyRequest } from "idb-keyval";
-import type { NewRecord, OperationRecord, State } from "../../core/record.js";
+import { get, promisifyRequest, values } from "idb-keyval";
+import type { NewRecord, OperationRecord } from "../../core/record.js";
 import { needsSync, occupiesLane } from "../../core/record.js";
 import { StoreError } from "../../errors.js";
 import type { Inserted } from "../../store.js";
 import { changesIdentity, keepsPlace, leadsLane, stampChange, stampNew } from "../stamp.js";
 import type { CountsRow, IndexName, Row } from "./schema.js";
-import { COUNTS, laneKey, meetingPoints, OPERATIONS, toRecord, toRow } from "./schema.js";
+import { COUNTS, countsKey, meetingPoints, OPERATIONS, toRecord, toRow } from "./schema.js";
+
+/** One of so many changes of the counts folds the log of all before it. */
+const FOLD_EVERY = 32;
 
 /** Thrown by a write that must be synced, in a transaction that is not strict. */
 export const mustSync: unique symbol = Symbol("must sync");
@@ -16,14 +19,15 @@ export const mustSync: unique symbol = Symbol("must sync");
  * commit half-way.
  */
 export class Work {
-  /** Rows of counts, for idb-keyval's functions. */
+  /** The log of counts, for idb-keyval's functions. */
   readonly counts: UseStore;
   /** How many writes were placed: once there are any, a verb that fails can no longer fail alone. */
   writes = 0;
   readonly #operations: IDBObjectStore;
   readonly #counts: IDBObjectStore;
   readonly #strict: boolean;
-  readonly #changes = new Map<string, { row: Promise<CountsRow | undefined>; by: Map<State, number> }>();
+  #change: CountsRow = new Map();
+  #changeKey: [seq: number, rev: number] | undefined;
 
   constructor(transaction: IDBTransaction, strict: boolean) {
     this.#operations = transaction.objectStore(OPERATIONS);
@@ -47,21 +51,17 @@ export class Work {
     return cursor ? toRecord(cursor.value, cursor.primaryKey) : undefined;
   }
 
-  /** Visits an index in its order; `visit` moves the cursor on. */
-  async walk(
-    index: IndexName,
-    range: IDBKeyRange | null,
-    visit: (cursor: IDBCursorWithValue, record: OperationRecord) => void,
-  ): Promise<void> {
-    const request = this.#operations.index(index).openCursor(range);
+  /** Visits places in their order; `visit` moves the cursor on. */
+  async walk(range: IDBKeyRange, visit: (cursor: IDBCursorWithValue, record: OperationRecord) => void): Promise<void> {
+    const request = this.#operations.index("places").openCursor(range);
     for (let cursor = await promisifyRequest(request); cursor; cursor = await promisifyRequest(request)) {
       visit(cursor, toRecord(cursor.value, cursor.primaryKey));
     }
   }
 
-  /** The `seq` of every record in a range of an index, lowest first. */
-  async seqs(index: IndexName, range: IDBKeyRange): Promise<number[]> {
-    const seqs = await promisifyRequest(this.#operations.index(index).getAllKeys(range));
+  /** The `seq` of every record in a range of places, lowest first. */
+  async seqs(range: IDBKeyRange): Promise<number[]> {
+    const seqs = await promisifyRequest(this.#operations.index("places").getAllKeys(range));
     return (seqs as number[]).sort((a, b) => a - b);
   }
 
@@ -70,17 +70,17 @@ export class Work {
     const stored = stampNew(record, 0, record.lane !== undefined && (await this.#mustPark(record as OperationRecord)));
     const request = this.#operations.add(toRow(stored));
     this.writes++;
-    this.#countsOf(stored.owner);
     const seq = await unlessRefused(request);
     if (seq === undefined) return undefined;
-    this.#count(stored, 1);
-    return { ...stored, seq: seq as number };
+    const added = { ...stored, seq: seq as number };
+    this.#count(added, 1);
+    return added;
   }
 
   /** The earlier record that stands where a new one would. */
   async met(record: NewRecord): Promise<Inserted | undefined> {
     for (const [joined, key] of meetingPoints(record)) {
-      const earlier = await this.first(joined, key);
+      const earlier = await this.first("unique", key);
       if (earlier) return { record: earlier, joined };
     }
     return undefined;
@@ -96,32 +96,30 @@ export class Work {
     } else {
       this.#operations.delete(before.seq);
       this.writes++;
-      this.#count(before, -1);
+      this.#count({ ...before, rev: before.rev + 1 }, -1);
     }
     if (leadsLane(before) && !(stored && keepsPlace(before, stored))) {
-      const next = await this.first("lane", laneKey(before, 1));
+      const next = await this.first("places", ["behind", before.owner, before.lane as string]);
       if (next) await this.#put(next, stampChange(next, next, false));
     }
     return stored;
   }
 
-  /** Writes the counts that have changed: once per transaction, however many records did. */
+  /** Logs by how much the counts have changed, and now and then folds the log. */
   async flush(): Promise<void> {
-    const changes = [...this.#changes];
-    this.#changes.clear();
-    for (const [owner, { row, by }] of changes) {
-      const counts: Record<string, number> = { ...(await row) };
-      for (const [state, n] of by) {
-        counts[state] = (counts[state] ?? 0) + n;
-        if (counts[state] === 0) delete counts[state];
-      }
-      if (by.size > 0) this.#counts.put(counts, owner);
+    if (!this.#changeKey) return;
+    const [seq, rev] = this.#changeKey;
+    if ((seq + rev) % FOLD_EVERY === 0) {
+      for (const row of await values<CountsRow>(this.counts)) for (const [what, n] of row) this.#add(what, n);
+      this.#counts.clear();
     }
+    this.#counts.put(this.#change, this.#changeKey);
+    this.#change = new Map();
+    this.#changeKey = undefined;
   }
 
   async #put(before: OperationRecord, after: OperationRecord): Promise<OperationRecord> {
     if (!this.#strict && needsSync(before, after)) throw mustSync;
-    this.#countsOf(after.owner);
     const put = (holds?: boolean) => unlessRefused(this.#operations.put(toRow(after, holds), after.seq));
     this.writes++;
     if ((await put()) === undefined) {
@@ -129,14 +127,16 @@ export class Work {
       // It had ended without holding its intent, and turns out to have succeeded: that must be told all the same.
       await put(false);
     }
-    this.#count(before, -1);
     this.#count(after, 1);
+    this.#count(before, -1);
     return after;
   }
 
   /** Whether somebody stands at the front of a lane that the record enters. */
   async #mustPark(record: OperationRecord): Promise<boolean> {
-    return occupiesLane(record) && (await this.first("lane", laneKey(record, 0))) !== undefined;
+    return (
+      occupiesLane(record) && (await this.first("places", ["front", record.owner, record.lane as string])) !== undefined
+    );
   }
 
   async #taken(record: OperationRecord): Promise<StoreError> {
@@ -145,22 +145,15 @@ export class Work {
     return new StoreError("unavailable", { detail, record: holder });
   }
 
-  /** Asks for an owner's counts early, so that the answer is there when they are written. */
-  #countsOf(owner: string): Map<State, number> {
-    let change = this.#changes.get(owner);
-    if (!change) {
-      const row = get<CountsRow>(owner, this.counts);
-      // Awaited in `flush`, which an aborted transaction never reaches.
-      row.catch(() => {});
-      change = { row, by: new Map() };
-      this.#changes.set(owner, change);
-    }
-    return change.by;
+  #count({ owner, state, seq, rev }: OperationRecord, n: 1 | -1): void {
+    this.#changeKey ??= [seq, rev];
+    this.#add(countsKey(owner, state), n);
   }
 
-  #count({ owner, state }: OperationRecord, n: number): void {
-    const by = this.#countsOf(owner);
-    by.set(state, (by.get(state) ?? 0) + n);
+  #add(what: string, n: number): void {
+    const sum = (this.#change.get(what) ?? 0) + n;
+    if (sum === 0) this.#change.delete(what);
+    else this.#change.set(what, sum);
   }
 }
 
