@@ -47,7 +47,10 @@ const MAX_HOPS = 5;
 export async function attempt(record: OperationRecord, env: AttemptEnvironment): Promise<AttemptResult> {
   const { controller } = env;
   const ended = new AbortController();
-  const timeout = Math.min(env.operation.attemptTimeout * 2 ** record.timeouts, Math.max(MAX_TIMEOUT, env.operation.attemptTimeout));
+  const timeout = Math.min(
+    env.operation.attemptTimeout * 2 ** record.timeouts,
+    Math.max(MAX_TIMEOUT, env.operation.attemptTimeout),
+  );
   let timedOut = false;
   env.clock.sleep(timeout, ended.signal).then(
     () => {
@@ -159,20 +162,28 @@ async function attemptHeaders(
 ): Promise<Headers | null> {
   const { request, owner, name, id } = record;
   const headers = new Headers(request.headers);
-  env.transient?.forEach((value, header) => headers.set(header, value));
+  merge(headers, env.transient);
   if (env.operation.headers && record.origin === env.baseOrigin) {
     const given = await env.operation.headers({ owner, name, url: request.url, id, attempt: record.attempts, signal });
     if (given === null) return null;
     try {
-      new Headers((given ?? {}) as HeadersInit).forEach((value, header) => headers.set(header, value));
+      merge(headers, new Headers((given ?? {}) as HeadersInit));
     } catch (cause) {
-      throw new MisuseError("bad_option", { detail: "`headers()` answered with what HTTP cannot carry", record, cause });
+      throw new MisuseError("bad_option", {
+        detail: "`headers()` answered with what HTTP cannot carry",
+        record,
+        cause,
+      });
     }
   }
   if (request.contentType !== undefined) headers.set("content-type", request.contentType);
   // With cookies the browser decides who is asking; this lets the server compare.
   if (request.credentials && request.credentials !== "omit") headers.set("samekey-owner", encodeURIComponent(owner));
   return headers;
+}
+
+function merge(into: Headers, from: Headers | undefined): void {
+  for (const [name, value] of from ?? []) into.set(name, value);
 }
 
 /** The promise, or the signal's reason as soon as it is aborted: not every fetch heeds its signal. */
@@ -194,7 +205,12 @@ const beforeSending = new Set([
 /** Whether an error's code (Node's, found on the error or its cause) proves that no byte of the request was sent. */
 export function provesUnsent(error: unknown): boolean {
   if (typeof error !== "object" || error === null) return false;
-  const { code, syscall, cause, errors } = error as { code?: unknown; syscall?: unknown; cause?: unknown; errors?: unknown };
+  const { code, syscall, cause, errors } = error as {
+    code?: unknown;
+    syscall?: unknown;
+    cause?: unknown;
+    errors?: unknown;
+  };
   if (Array.isArray(errors) && errors.length > 0) return errors.every(provesUnsent);
   if (typeof code === "string") return beforeSending.has(code) || syscall === "connect";
   return cause !== undefined && provesUnsent(cause);

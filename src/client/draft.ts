@@ -129,7 +129,8 @@ function validate(operation: ResolvedOperation, input: unknown): unknown {
   const schema = operation.options.body;
   if (!schema) return input;
   const result = schema["~standard"].validate(input);
-  if (result instanceof Promise) bad(`\`operations.${operation.name}.body\` validates asynchronously; a call is synchronous`);
+  if (result instanceof Promise)
+    bad(`\`operations.${operation.name}.body\` validates asynchronously; a call is synchronous`);
   if (!result.issues) return result.value;
   const issues = result.issues.map(({ message, path }) => {
     const steps = (path ?? []).map((step) => String(typeof step === "object" ? step.key : step));
@@ -143,7 +144,8 @@ function resolveUrl(operation: ResolvedOperation, input: unknown, baseUrl: strin
   const written = typeof path === "function" ? path(input as never) : (path ?? "");
   if (typeof written !== "string") bad(`the path of \`${operation.name}\` is not a string`);
   if (/^https?:\/\//i.test(written)) return new URL(written);
-  if (baseUrl === undefined) bad(`\`baseUrl\` is missing, so ${JSON.stringify(written)} of \`${operation.name}\` leads nowhere`);
+  if (baseUrl === undefined)
+    bad(`\`baseUrl\` is missing, so ${JSON.stringify(written)} of \`${operation.name}\` leads nowhere`);
   const [base = "", query = ""] = baseUrl.split("?", 2);
   return new URL(`${base.replace(/\/$/, "")}/${written.replace(/^\//, "")}${query && `?${query}`}`);
 }

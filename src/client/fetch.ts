@@ -1,7 +1,7 @@
+import type { OperationRecord } from "../core/record.js";
 import { MisuseError } from "../errors.js";
 import { createDraft, type Draft } from "./draft.js";
 import { bad, type ResolvedOptions } from "./options.js";
-import type { OperationRecord } from "../core/record.js";
 import { headersOf, readError } from "./result.js";
 import type { CallOptions, SendOptions } from "./types.js";
 
@@ -72,7 +72,8 @@ async function bodyOf(request: Request | undefined, init: SdkFetchInit): Promise
 async function responseOf(record: OperationRecord): Promise<Response> {
   const { state, response } = record;
   const answered = state === "succeeded" || state === "rejected" || state === "expired";
-  if (!answered || !response || response.pruned) throw (await readError(record)) ?? new Error(`samekey: no answer (${state})`);
+  if (!answered || !response || response.pruned)
+    throw (await readError(record)) ?? new Error(`samekey: no answer (${state})`);
   const empty = [204, 205, 304].includes(response.status) || response.body === undefined;
   return new Response(empty ? null : response.body, { status: response.status, headers: headersOf(response) });
 }

@@ -52,6 +52,12 @@ function strip(record: OperationRecord, hash: string): OperationRecord {
     hash,
     history: [],
     request: { ...request, body: undefined },
-    response: response && { status: response.status, headers: {}, body: undefined, replayed: response.replayed, pruned: true },
+    response: response && {
+      status: response.status,
+      headers: {},
+      body: undefined,
+      replayed: response.replayed,
+      pruned: true,
+    },
   };
 }

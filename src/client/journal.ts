@@ -21,6 +21,8 @@ export class Journal {
   readonly #onSignOut: (owner: string) => void;
   readonly #news = new Set<(record: OperationRecord) => void>();
   #store: Store | undefined;
+  /** The store once it is open. */
+  #ready: Store | undefined;
   #opening: Promise<Store> | undefined;
   #channel: Channel | undefined;
   #closed = false;
@@ -51,18 +53,19 @@ export class Journal {
       else if (this.#lives.has(message.id) || this.#news.size > 0) void this.refresh(message.id);
     });
     if ((this.#store as Resettable).reset) this.#emitter.emit("storereset", { name });
+    this.#ready = this.#store;
     return this.#store;
   }
 
   async insert(record: NewRecord): Promise<Inserted> {
-    const store = this.#store ?? (await this.open());
+    const store = this.#ready ?? (await this.open());
     const inserted = await store.insert(record);
     if (!inserted.joined) this.#announce(undefined, inserted.record);
     return inserted;
   }
 
   async claim(query: ClaimQuery, apply: (record: OperationRecord) => OperationRecord): Promise<Claimed> {
-    const store = this.#store ?? (await this.open());
+    const store = this.#ready ?? (await this.open());
     const before = new Map<string, OperationRecord>();
     const claimed = await store.claim(query, (record) => {
       before.set(record.id, record);
@@ -73,11 +76,7 @@ export class Journal {
   }
 
   /** Puts an event to a record, wherever it stands now. Answers with the record, or `undefined` if there is none. */
-  async change(
-    id: string,
-    event: OperationEvent,
-    base?: OperationRecord,
-  ): Promise<OperationRecord | undefined> {
+  async change(id: string, event: OperationEvent, base?: OperationRecord): Promise<OperationRecord | undefined> {
     return this.update(id, (record) => transition(record, event), base);
   }
 
@@ -86,7 +85,7 @@ export class Journal {
     apply: (record: OperationRecord) => OperationRecord | undefined,
     base?: OperationRecord,
   ): Promise<OperationRecord | undefined> {
-    const store = this.#store ?? (await this.open());
+    const store = this.#ready ?? (await this.open());
     let before: OperationRecord | undefined;
     const after = await store.update(
       id,

@@ -5,7 +5,7 @@ import { CanceledError, MisuseError, PendingError, type SamekeyError, StoreError
 import { createRecord, type Draft } from "./draft.js";
 import type { Gate } from "./gate.js";
 import type { Journal } from "./journal.js";
-import { createSnapshot, Live, type Snapshot } from "./live.js";
+import { createSnapshot, type Live, type Snapshot } from "./live.js";
 import { type ResolvedOptions, waitOption } from "./options.js";
 import type { Owners } from "./owners.js";
 import type { Platform } from "./platform-port.js";
@@ -83,7 +83,11 @@ export class Operator {
   async outcome(live: Live, options: SendOptions): Promise<Outcome> {
     try {
       const record = await this.drive(live, options);
-      return await readOutcome(record, this.#parts.worker.operationOf(record).options, live.fromStore ? "store" : undefined);
+      return await readOutcome(
+        record,
+        this.#parts.worker.operationOf(record).options,
+        live.fromStore ? "store" : undefined,
+      );
     } catch (error) {
       const { record } = live;
       if (!record) return { state: "unsaved", error: error as SamekeyError };
@@ -305,7 +309,14 @@ export class Operator {
           const ours = standing.fence === record.fence && standing.state === "pending" && standing.rev <= 1;
           if (!ours) return standing;
           const entry = { at, ms: 0, verdict: "not_sent" };
-          const unsent = transition(standing, { type: "unsent", at, fence: record.fence, entry, delay: 0, hook: false });
+          const unsent = transition(standing, {
+            type: "unsent",
+            at,
+            fence: record.fence,
+            entry,
+            delay: 0,
+            hook: false,
+          });
           return transition(unsent, { type: "cancel", at, hook: false });
         });
         return;
@@ -333,7 +344,8 @@ function intentKey(draft: Draft): string | undefined {
 }
 
 function mismatch(record: OperationRecord | undefined, request: StoredRequest | undefined, draft: Draft): MisuseError {
-  const fields = request?.body || draft.request.body ? differingFields(request ?? draft.request, draft.request) : ["url"];
+  const fields =
+    request?.body || draft.request.body ? differingFields(request ?? draft.request, draft.request) : ["url"];
   const detail = `intent ${JSON.stringify(draft.intent)} of \`${draft.operation.name}\` differs in ${fields.join(", ")}`;
   return new MisuseError("intent_mismatch", { record, fields, detail });
 }

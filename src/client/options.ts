@@ -1,4 +1,4 @@
-import { type RetryPolicy, defaultRetry } from "../core/backoff.js";
+import { defaultRetry, type RetryPolicy } from "../core/backoff.js";
 import type { AnswerRules } from "../core/classify.js";
 import { type Duration, toMs } from "../core/durations.js";
 import type { Random } from "../core/random.js";
@@ -136,7 +136,8 @@ function resolveOperation(
 
 function resolveRetry(retry: NonNullable<SharedOptions["retry"]>, option: string): RetryPolicy {
   const attempts = retry.attempts ?? defaultRetry.attempts;
-  if (typeof attempts !== "number" || !(attempts >= 1)) bad(`\`${option}.attempts\` is ${attempts}, expected 1 or more`);
+  if (typeof attempts !== "number" || !(attempts >= 1))
+    bad(`\`${option}.attempts\` is ${attempts}, expected 1 or more`);
   return Object.freeze({
     attempts,
     base: duration(retry.base, `${option}.base`, defaultRetry.base),
@@ -164,8 +165,10 @@ function checkOwner(owner: unknown): string | undefined {
 function baseUrl(url: string | undefined): string | undefined {
   if (url === undefined) return undefined;
   const parsed = typeof url === "string" && URL.canParse(url) ? new URL(url) : undefined;
-  if (!parsed || !/^https?:$/.test(parsed.protocol)) bad(`\`baseUrl\` is ${JSON.stringify(url)}, expected an absolute http(s) URL`);
-  if (parsed.username || parsed.password) bad("`baseUrl` holds a user name or password; pass credentials from `headers()`");
+  if (!parsed || !/^https?:$/.test(parsed.protocol))
+    bad(`\`baseUrl\` is ${JSON.stringify(url)}, expected an absolute http(s) URL`);
+  if (parsed.username || parsed.password)
+    bad("`baseUrl` holds a user name or password; pass credentials from `headers()`");
   return parsed.href;
 }
 
@@ -180,7 +183,9 @@ function positive(value: Duration, option: string): number {
 
 function wholeNumber(value: number | undefined, option: string, otherwise: number): number {
   if (value === undefined) return otherwise;
-  return Number.isSafeInteger(value) && value > 0 ? value : bad(`\`${option}\` is ${value}, expected a whole number above 0`);
+  return Number.isSafeInteger(value) && value > 0
+    ? value
+    : bad(`\`${option}\` is ${value}, expected a whole number above 0`);
 }
 
 function functionOption<T>(value: T | undefined, option: string): T | undefined {

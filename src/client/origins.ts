@@ -50,7 +50,7 @@ export class Origins {
     const closed: string[] = [];
     let room = Number.POSITIVE_INFINITY;
     let next: number | undefined;
-    for (const [origin, health] of this.#health) {
+    for (const origin of this.#health.keys()) {
       const here = this.room(origin, now);
       if (here <= 0) closed.push(origin);
       else room = Math.min(room, here);

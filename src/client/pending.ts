@@ -64,13 +64,16 @@ export class PendingList {
     for (const record of records) {
       const known = this.#records.get(record.id);
       if (known && known.rev > record.rev) continue;
-      if (record.owner === owner && SHOWN.includes(record.state) && !isDiscarded(record)) this.#records.set(record.id, record);
+      if (record.owner === owner && SHOWN.includes(record.state) && !isDiscarded(record))
+        this.#records.set(record.id, record);
       else this.#records.delete(record.id);
     }
     for (const [id, record] of this.#records) if (record.owner !== owner) this.#records.delete(id);
     const ordered = [...this.#records.values()].sort((a, b) => a.seq - b.seq);
     const offline = this.#platform.isOffline();
-    this.#snapshot = Object.freeze(ordered.map((record) => createSnapshot(new Live(undefined, record), offline, undefined)));
+    this.#snapshot = Object.freeze(
+      ordered.map((record) => createSnapshot(new Live(undefined, record), offline, undefined)),
+    );
     for (const listener of [...this.#listeners]) listener();
   }
 }

@@ -3,14 +3,14 @@ import { isSettled, isUncertain, type OperationRecord, type StoredResponse } fro
 import {
   CanceledError,
   type ErrorDetails,
-  MisuseError,
   type MisuseCode,
+  MisuseError,
   PendingError,
   RejectedError,
   ResultError,
   type SamekeyError,
-  UnknownOutcomeError,
   type UnknownOutcomeCode,
+  UnknownOutcomeError,
 } from "../errors.js";
 import type { OperationOptions, SendResult } from "./types.js";
 
@@ -72,12 +72,21 @@ export async function readResult(
 ): Promise<SendResult> {
   const { response } = record;
   if (!response || response.pruned) {
-    const why = response ? "its answer is past its keep time and was dropped" : "it was reconciled, so there is no answer";
+    const why = response
+      ? "its answer is past its keep time and was dropped"
+      : "it was reconciled, so there is no answer";
     throw new ResultError("unreadable", { record, detail: why });
   }
   const headers = headersOf(response);
   const unreadable = (detail: string, cause?: unknown): ResultError =>
-    new ResultError("unreadable", { record, detail, cause, status: response.status, headers, data: tryParse(response) });
+    new ResultError("unreadable", {
+      record,
+      detail,
+      cause,
+      status: response.status,
+      headers,
+      data: tryParse(response),
+    });
   let data: unknown;
   try {
     data = parse(response);
@@ -111,7 +120,12 @@ export async function readError(
     let data = tryParse(response);
     const checked = await schema?.["~standard"].validate(data);
     if (checked && !checked.issues) data = checked.value;
-    Object.assign(details, { status: response.status, headers: headersOf(response), data, detail: `HTTP ${response.status}` });
+    Object.assign(details, {
+      status: response.status,
+      headers: headersOf(response),
+      data,
+      detail: `HTTP ${response.status}`,
+    });
   }
   switch (record.state) {
     case "rejected":
@@ -129,7 +143,8 @@ export async function readError(
       });
     case "blocked":
       // The server's 422 is told at once, even where doubt about an earlier attempt keeps the operation alive.
-      if (code === "key_reused" || code === "unprocessable" || code === "key_missing") return new MisuseError(code, details);
+      if (code === "key_reused" || code === "unprocessable" || code === "key_missing")
+        return new MisuseError(code, details);
       return new PendingError("blocked", { ...details, detail: blockedText(record) });
     default:
       return undefined;

@@ -21,12 +21,11 @@ import type { AnyDefinition, CallOptions, Operations, SdkOptions, TypesOf } from
 import { Worker } from "./worker.js";
 
 /** The arguments that follow an operation's name: the body unless it may be absent, the intent where it is required. */
-export type CallArguments<D extends AnyDefinition> =
-  "required" extends TypesOf<D>["intent"]
-    ? [body: TypesOf<D>["body"], options: CallOptions & { readonly intent: string }]
-    : undefined extends TypesOf<D>["body"]
-      ? [body?: TypesOf<D>["body"], options?: CallOptions]
-      : [body: TypesOf<D>["body"], options?: CallOptions];
+export type CallArguments<D extends AnyDefinition> = "required" extends TypesOf<D>["intent"]
+  ? [body: TypesOf<D>["body"], options: CallOptions & { readonly intent: string }]
+  : undefined extends TypesOf<D>["body"]
+    ? [body?: TypesOf<D>["body"], options?: CallOptions]
+    : [body: TypesOf<D>["body"], options?: CallOptions];
 
 /** Narrows `list`. */
 export interface ListFilter {
@@ -165,7 +164,8 @@ class SamekeySdk {
   operation(name: string, body?: unknown, call: CallOptions = {}): OperationHandle {
     try {
       const operation = this.#options.operations.get(name);
-      if (!operation) throw unknown(`${JSON.stringify(name)}; declared are ${[...this.#options.operations.keys()].join(", ")}`);
+      if (!operation)
+        throw unknown(`${JSON.stringify(name)}; declared are ${[...this.#options.operations.keys()].join(", ")}`);
       const draft = createDraft(body, call, {
         operation,
         baseUrl: this.#baseUrl(),

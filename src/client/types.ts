@@ -101,9 +101,7 @@ export interface OperationOptions<Body, Result, Failure> extends SharedOptions {
   /** Called at least once for every settled or unresolved record, across restarts, until it resolves. */
   readonly settled?: ((record: OperationRecord) => Awaitable<unknown>) | undefined;
   /** Asks the API whether an operation of unknown outcome was applied. */
-  readonly reconcile?:
-    | ((record: OperationRecord) => Awaitable<"applied" | "not-applied" | "unknown">)
-    | undefined;
+  readonly reconcile?: ((record: OperationRecord) => Awaitable<"applied" | "not-applied" | "unknown">) | undefined;
 }
 
 /** One declared operation; made by {@link post}, {@link put}, {@link patch} or {@link del}. */
@@ -117,7 +115,12 @@ export interface OperationDefinition<
   readonly path: string | ((body: Body) => string);
   readonly options: OperationOptions<Body, Result, Failure>;
   /** Carries the types; never set. */
-  readonly "~types"?: { readonly body: Body; readonly result: Result; readonly failure: Failure; readonly intent: Intent };
+  readonly "~types"?: {
+    readonly body: Body;
+    readonly result: Result;
+    readonly failure: Failure;
+    readonly intent: Intent;
+  };
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the one place where any definition must fit, whatever its body.

@@ -8,11 +8,11 @@ import { type OperationEvent, transition } from "../core/transition.js";
 import { type AttemptResult, attempt } from "./attempt.js";
 import type { Gate } from "./gate.js";
 import type { Journal } from "./journal.js";
-import { isOver } from "./result.js";
 import type { ResolvedOperation, ResolvedOptions } from "./options.js";
 import type { Origins } from "./origins.js";
 import type { Owners } from "./owners.js";
 import type { Holder, Platform } from "./platform-port.js";
+import { isOver } from "./result.js";
 
 /** How long a claim lasts without renewal, in milliseconds. */
 const LEASE = 30_000;
@@ -230,7 +230,8 @@ export class Worker {
 
   async #work(record: OperationRecord, controller: AbortController): Promise<OperationRecord> {
     const after = record.mark ? await this.#attempt(record, controller) : record;
-    if (after.fence === record.fence && after.lease && hasOutcome(after) && !after.delivered) return this.#deliver(after);
+    if (after.fence === record.fence && after.lease && hasOutcome(after) && !after.delivered)
+      return this.#deliver(after);
     return after;
   }
 
@@ -269,7 +270,13 @@ export class Worker {
       }
     }
     if (result.error !== undefined) {
-      options.log({ level: "debug", message: "an attempt failed", id: record.id, name: record.name, cause: result.error });
+      options.log({
+        level: "debug",
+        message: "an attempt failed",
+        id: record.id,
+        name: record.name,
+        cause: result.error,
+      });
     }
     if (record.lane !== undefined) await this.#advance(after);
     return after;
@@ -352,7 +359,8 @@ export class Worker {
       await hook?.(record);
       return (await journal.change(record.id, { type: "deliver", at: options.clock.now() })) ?? record;
     } catch (cause) {
-      if (known) options.log({ level: "error", message: "a settled hook failed", id: record.id, name: record.name, cause });
+      if (known)
+        options.log({ level: "error", message: "a settled hook failed", id: record.id, name: record.name, cause });
       const delay = known ? Math.min(HOOK_RETRY_CAP, Math.max(HOOK_RETRY, record.delay * 2)) : HOOK_RETRY_CAP;
       return (await journal.change(record.id, { type: "postpone", at, fence: record.fence, delay })) ?? record;
     }

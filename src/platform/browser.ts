@@ -17,7 +17,8 @@ const browserPlatform: Platform = {
   openChannel,
   createHolder,
   // crypto.subtle is absent on plain http; an origin never changes between the two.
-  digest: async (bytes) => (globalThis.crypto?.subtle ? commonPlatform.digest(bytes) : `v5:${v5(bytes as never, v5.URL)}`),
+  digest: async (bytes) =>
+    globalThis.crypto?.subtle ? commonPlatform.digest(bytes) : `v5:${v5(bytes as never, v5.URL)}`,
 };
 
 function onWake(wake: () => void): () => void {
