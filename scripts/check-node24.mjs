@@ -1,7 +1,10 @@
-// The packed tarball on Node 24, where `node:sqlite` stands in for the missing better-sqlite3.
+// On Node 24, where `node:sqlite` stands in for better-sqlite3 (whose binary here is made for the Node that npm ran on):
+// the packed tarball as users get it, and the store contract.
 import { spawnSync } from "node:child_process";
-import { rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { installPacked } from "./consumer.mjs";
+import { root } from "./entries.mjs";
 import { node24 } from "./node24.mjs";
 
 const node = node24();
@@ -9,12 +12,23 @@ if (!node) {
   console.log(`skipped: npm carries no Node 24 for ${process.platform}-${process.arch}`);
   process.exit();
 }
-const consumer = installPacked();
-for (const file of ["consumer.mjs", "consumer.cjs"]) {
-  const { status } = spawnSync(node, ["--disable-warning=ExperimentalWarning", file], {
-    cwd: consumer,
-    stdio: "inherit",
-  });
+
+function run(cwd, args, env = {}) {
+  const flags = ["--disable-warning=ExperimentalWarning"];
+  const { status } = spawnSync(node, [...flags, ...args], { cwd, env: { ...process.env, ...env }, stdio: "inherit" });
   if (status !== 0) process.exitCode = 1;
 }
+
+const consumer = installPacked();
+run(consumer, ["consumer.mjs"]);
+run(consumer, ["consumer.cjs"]);
 rmSync(consumer, { recursive: true });
+
+const report = join(root, "reports/node24.json");
+rmSync(report, { force: true });
+const vitest = join(root, "node_modules/vitest/vitest.mjs");
+run(root, [vitest, "run", "--project", "contract", "-t", "through node:sqlite"], { VITEST_REPORT: report });
+if (JSON.parse(readFileSync(report, "utf8")).numPassedTests === 0) {
+  console.error("no test of the store contract ran");
+  process.exitCode = 1;
+}
