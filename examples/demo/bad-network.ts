@@ -1,0 +1,141 @@
+import { Agent, createServer, type IncomingMessage, type ServerResponse, request as send } from "node:http";
+import { buffer } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** What becomes of one request. */
+export type Fault =
+  | "none"
+  /** It never reaches the server. */
+  | "lose request"
+  /** The server has done it; its answer never arrives. */
+  | "lose response"
+  /** It reaches the server twice, a few milliseconds apart; the second copy's answer arrives. */
+  | "duplicate"
+  /** A gateway says 503, and the server knows nothing. */
+  | "503"
+  /** The answer takes its time. */
+  | "stall"
+  /** The answer breaks off in the middle of its body. */
+  | "cut body";
+
+/** One request on its way. */
+export interface Passing {
+  readonly method: string;
+  readonly path: string;
+  readonly key: string | undefined;
+  readonly body: Buffer;
+}
+
+/** An answer of the server's. */
+export interface Passed {
+  readonly status: number;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: Buffer;
+}
+
+export interface BadNetworkOptions {
+  /** The server behind it. */
+  readonly upstream: string;
+  /** Decides, request by request. */
+  readonly fault: (request: Passing) => Fault;
+  /** How long an answer stalls, in milliseconds. @default 1000 */
+  readonly stall?: (() => number) | undefined;
+  /** Told of every answer of the server's before it goes on to the client, or does not. */
+  readonly onAnswer?: ((request: Passing, answer: Passed, fault: Fault) => void | Promise<void>) | undefined;
+}
+
+export interface BadNetwork {
+  /** Where clients connect. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Stands between a client and a server, and does to requests and answers what networks do. */
+export async function startBadNetwork(options: BadNetworkOptions): Promise<BadNetwork> {
+  const agent = new Agent({ keepAlive: true });
+  const server = createServer((incoming, outgoing) => {
+    pass(incoming, outgoing, agent, options).catch(() => incoming.socket.destroy());
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const { port } = server.address() as { port: number };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    close: async () => {
+      const closed = new Promise((done) => server.close(done));
+      server.closeAllConnections();
+      await closed;
+      agent.destroy();
+    },
+  };
+}
+
+const TWINS_APART = 5;
+
+async function pass(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  agent: Agent,
+  options: BadNetworkOptions,
+): Promise<void> {
+  const { upstream, stall = () => 1_000, onAnswer } = options;
+  const request = {
+    method: incoming.method ?? "GET",
+    path: incoming.url ?? "/",
+    key: incoming.headers["idempotency-key"] as string | undefined,
+    body: await buffer(incoming),
+  };
+  const fault = options.fault(request);
+  const forward = (): Promise<Passed> => exchange(upstream, incoming, request, agent);
+
+  if (fault === "lose request") return void incoming.socket.resetAndDestroy();
+  if (fault === "503") return answer(outgoing, { status: 503, headers: {}, body: Buffer.from("no upstream") });
+
+  const passed = await (fault === "duplicate" ? twice(forward) : forward());
+  await onAnswer?.(request, passed, fault);
+  if (fault === "lose response") return void incoming.socket.resetAndDestroy();
+  if (fault === "stall") await sleep(stall());
+  if (fault === "cut body") return cut(outgoing, passed);
+  answer(outgoing, passed);
+}
+
+/** Two copies of one request are under way at once. */
+async function twice(forward: () => Promise<Passed>): Promise<Passed> {
+  const first = forward();
+  const second = sleep(TWINS_APART).then(forward);
+  await first;
+  return second;
+}
+
+async function exchange(upstream: string, incoming: IncomingMessage, request: Passing, agent: Agent): Promise<Passed> {
+  const { connection: _, ...headers } = incoming.headers;
+  return new Promise((resolve, reject) => {
+    const outbound = send(
+      `${upstream}${request.path}`,
+      { method: request.method, headers, agent },
+      async (response) => {
+        try {
+          const body = await buffer(response);
+          resolve({ status: response.statusCode ?? 502, headers: response.headers, body });
+        } catch (error) {
+          reject(error);
+        }
+      },
+    );
+    outbound.once("error", reject);
+    outbound.end(request.body);
+  });
+}
+
+function answer(outgoing: ServerResponse, { status, headers, body }: Passed): void {
+  outgoing.writeHead(status, endToEnd(headers));
+  outgoing.end(body);
+}
+
+function cut(outgoing: ServerResponse, { status, headers, body }: Passed): void {
+  outgoing.writeHead(status, { ...endToEnd(headers), "content-length": body.length });
+  outgoing.write(body.subarray(0, body.length / 2), () => outgoing.destroy());
+}
+
+function endToEnd({ connection: _, "keep-alive": __, "transfer-encoding": ___, ...headers }: Passed["headers"]) {
+  return headers;
+}
