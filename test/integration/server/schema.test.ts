@@ -55,6 +55,11 @@ describe("the schema", () => {
     expect(rows[0].meta).toBeNull();
   });
 
+  it("looks anew in each statement of the claim", async () => {
+    const { rows } = await fixture.pool.query("SELECT provolatile FROM pg_proc WHERE oid = 'samekey.claim'::regproc");
+    expect(rows[0].provolatile).toBe("v");
+  });
+
   it("refuses a record without a tenant or a scope", async () => {
     const insert = (tenant: string | null, scope: string | null) =>
       fixture.pool.query(

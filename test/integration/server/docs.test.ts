@@ -1,0 +1,40 @@
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type ReferenceServer, startReferenceServer } from "../../../examples/reference-server/start.js";
+import { startPostgres, type TestPostgres } from "../../support/postgres.js";
+
+let postgres: TestPostgres;
+let server: ReferenceServer;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  server = await startReferenceServer({ databaseUrl: postgres.url });
+}, 60_000);
+
+afterAll(async () => {
+  await server.close();
+  await postgres.stop();
+});
+
+const hasCurl = await promisify(execFile)("curl", ["--version"]).then(
+  () => true,
+  () => false,
+);
+
+it.runIf(hasCurl)(
+  "the shell loop of docs/server.md counts one ledger entry",
+  async () => {
+    const docs = await readFile(new URL("../../../docs/server.md", import.meta.url), "utf8");
+    const [, loop = ""] = /```sh\n([^`]*)```/.exec(docs) ?? [];
+    expect(loop).toContain("seq 20");
+    const { stdout } = await promisify(execFile)("sh", ["-c", loop.replaceAll("http://localhost:3000", server.url)]);
+    const lines = stdout.trim().split(/\s+/);
+    expect(lines).toHaveLength(21);
+    for (const status of lines.slice(0, 20)) expect(["201", "409"]).toContain(status);
+    expect(lines.slice(0, 20)).toContain("201");
+    expect(lines[20]).toBe("1");
+  },
+  30_000,
+);
