@@ -52,6 +52,19 @@ test("a crash: the old instance does nothing more, a fresh one finishes under th
   expect([app.server.requests.length, app.server.effects.length]).toEqual([2, 1]);
 });
 
+test("a crash while credentials are fetched: the request is never made", async () => {
+  let answer = (_: Record<string, string>): void => {};
+  const headers = () => new Promise<Record<string, string>>((resolve) => (answer = resolve));
+  const app = createTestSdk({ operations, headers });
+  void app.sdk.operation("transfer", { amount: 1 }).send();
+  await app.advance(100);
+  const token = answer;
+  app.crash();
+  token({ authorization: "Bearer t" });
+  await app.advance("1m");
+  expect(app.server.calls).toHaveLength(0);
+});
+
 test("after a crash the dead one's lease is not waited for", async () => {
   const app = createTestSdk({ operations });
   app.server.script(delay("1h"));
@@ -72,7 +85,9 @@ test("a reload closes the old instance and keeps what it recorded", async () => 
   expect(fresh).not.toBe(old);
   const again = await app.until(fresh.operation("transfer", { amount: 1 }, { intent: "order-1" }).send());
   expect(again).toMatchObject({ key, source: "store" });
-  await expect(app.until(old.operation("transfer", { amount: 2 }).send())).rejects.toMatchObject({ code: "unavailable" });
+  await expect(app.until(old.operation("transfer", { amount: 2 }).send())).rejects.toMatchObject({
+    code: "unavailable",
+  });
   expect(app.server.requests).toHaveLength(1);
 });
 
