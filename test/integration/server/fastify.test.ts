@@ -235,12 +235,14 @@ describe("a Fastify route", () => {
 
   // F90
   it("answers 503 at the deadline, whatever the handler is at", async () => {
+    let ended = false;
     const url = await serve(
       (app, idempotent) => {
         app.post("/slow", idempotent.route("slow"), async (request) => {
           const { tx, key } = idempotent.execution(request);
           await tx.query("INSERT INTO effects (key) VALUES ($1)", [key]);
           await sleep(300);
+          ended = true;
           return { ok: true };
         });
       },
@@ -248,6 +250,7 @@ describe("a Fastify route", () => {
     );
     const key = v7();
     const late = await send(`${url}/slow`, key);
+    expect(ended).toBe(false);
     expect([late.status, JSON.parse(late.text).error, late.headers.get("retry-after")]).toEqual([
       503,
       "handler_timeout",
