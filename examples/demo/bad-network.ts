@@ -38,28 +38,41 @@ export interface BadNetworkOptions {
   readonly upstream: string;
   /** Decides, request by request. */
   readonly fault: (request: Passing) => Fault;
+  /** How long a request travels, in milliseconds. @default 0 */
+  readonly delay?: (() => number) | undefined;
   /** How long an answer stalls, in milliseconds. @default 1000 */
   readonly stall?: (() => number) | undefined;
   /** Told of every answer of the server's before it goes on to the client, or does not. */
-  readonly onAnswer?: ((request: Passing, answer: Passed, fault: Fault) => void | Promise<void>) | undefined;
+  readonly onAnswer?: ((request: Passing, answer: Passed) => void | Promise<void>) | undefined;
 }
 
 export interface BadNetwork {
   /** Where clients connect. */
   readonly url: string;
+  /** Answers whose client had gone away. */
+  readonly undelivered: number;
   close(): Promise<void>;
 }
 
 /** Stands between a client and a server, and does to requests and answers what networks do. */
 export async function startBadNetwork(options: BadNetworkOptions): Promise<BadNetwork> {
   const agent = new Agent({ keepAlive: true });
+  let undelivered = 0;
   const server = createServer((incoming, outgoing) => {
-    pass(incoming, outgoing, agent, options).catch(() => incoming.socket.destroy());
+    pass(incoming, outgoing, agent, options)
+      .then((answered) => {
+        if (!answered) undelivered++;
+      })
+      // The client went away in the middle of its request, or the server did.
+      .catch(() => incoming.socket.destroy());
   });
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   const { port } = server.address() as { port: number };
   return {
     url: `http://127.0.0.1:${port}`,
+    get undelivered() {
+      return undelivered;
+    },
     close: async () => {
       const closed = new Promise((done) => server.close(done));
       server.closeAllConnections();
@@ -71,13 +84,14 @@ export async function startBadNetwork(options: BadNetworkOptions): Promise<BadNe
 
 const TWINS_APART = 5;
 
+/** Resolves to whether the client was still there when its answer, or the lack of it, was due. */
 async function pass(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   agent: Agent,
   options: BadNetworkOptions,
-): Promise<void> {
-  const { upstream, stall = () => 1_000, onAnswer } = options;
+): Promise<boolean> {
+  const { upstream, delay = () => 0, stall = () => 1_000, onAnswer } = options;
   const request = {
     method: incoming.method ?? "GET",
     path: incoming.url ?? "/",
@@ -85,17 +99,24 @@ async function pass(
     body: await buffer(incoming),
   };
   const fault = options.fault(request);
-  const forward = (): Promise<Passed> => exchange(upstream, incoming, request, agent);
+  const forward = async (): Promise<Passed> => {
+    const answer = await exchange(upstream, incoming, request, agent);
+    await onAnswer?.(request, answer);
+    return answer;
+  };
 
-  if (fault === "lose request") return void incoming.socket.resetAndDestroy();
-  if (fault === "503") return answer(outgoing, { status: 503, headers: {}, body: Buffer.from("no upstream") });
-
-  const passed = await (fault === "duplicate" ? twice(forward) : forward());
-  await onAnswer?.(request, passed, fault);
-  if (fault === "lose response") return void incoming.socket.resetAndDestroy();
-  if (fault === "stall") await sleep(stall());
-  if (fault === "cut body") return cut(outgoing, passed);
-  answer(outgoing, passed);
+  await sleep(delay());
+  if (fault !== "lose request" && fault !== "503") {
+    const passed = await (fault === "duplicate" ? twice(forward) : forward());
+    if (fault === "stall") await sleep(stall());
+    if (outgoing.destroyed) return false;
+    if (fault === "cut body") cut(outgoing, passed);
+    else if (fault !== "lose response") answer(outgoing, passed);
+  } else if (fault === "503") {
+    answer(outgoing, { status: 503, headers: {}, body: Buffer.from("no upstream") });
+  }
+  if (fault === "lose request" || fault === "lose response") incoming.socket.resetAndDestroy();
+  return true;
 }
 
 /** Two copies of one request are under way at once. */
