@@ -1,4 +1,6 @@
 import { contract } from "./contract.js";
+import { indexedDbCases } from "./indexeddb.cases.js";
 import { harness } from "./indexeddb.harness.js";
 
-contract("indexeddb (Chromium)", harness);
+contract("indexeddb on Chromium", harness);
+indexedDbCases("Chromium");

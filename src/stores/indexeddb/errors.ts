@@ -20,7 +20,7 @@ export async function toStoreError(error: unknown): Promise<unknown> {
     return new StoreError("unavailable", { detail: `${error.name}: ${error.message}`, cause: error });
   }
   // Disks are reported as full that are not, so the figures are told and nothing is evicted.
-  const { usage, quota } = (await navigator.storage?.estimate?.().catch(() => undefined)) ?? {};
+  const { usage, quota } = (await globalThis.navigator?.storage?.estimate?.().catch(() => undefined)) ?? {};
   const detail = quota === undefined ? error.message : `${usage} of ${quota} bytes are used`;
   return new StoreError("store_full", { detail, cause: error });
 }

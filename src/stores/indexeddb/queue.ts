@@ -24,7 +24,7 @@ export class Queue {
   submit<T>(verb: Verb<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const settle = (outcome: Outcome) =>
-        "error" in outcome ? toStoreError(outcome.error).then(reject) : resolve(outcome.value as T);
+        "error" in outcome ? toStoreError(outcome.error).then(reject, reject) : resolve(outcome.value as T);
       this.#waiting.push({ ...verb, settle });
       this.#draining ??= this.#drain();
     });
@@ -60,7 +60,9 @@ export class Queue {
         this.#connection.drop(opening);
         return this.#commit(verbs, strict, true);
       }
-      if (open && verbs.length > 1 && !isStall(error)) {
+      // Where it hangs, a new connection may not.
+      if (isStall(error)) this.#connection.drop(opening);
+      else if (open && verbs.length > 1) {
         // One of them is at fault: each for itself, so that it fails alone.
         for (const verb of verbs) await this.#commit([verb], verb.strict, reopened);
         return;

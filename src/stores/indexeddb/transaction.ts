@@ -1,6 +1,7 @@
 import { StoreError } from "../../errors.js";
 import type { Clock } from "../../store.js";
 import { withDeadline } from "./deadline.js";
+import { isLost } from "./errors.js";
 import { COUNTS, OPERATIONS } from "./schema.js";
 import { mustSync, Work } from "./work.js";
 
@@ -68,7 +69,7 @@ async function fill(work: Work, verbs: readonly Verb<unknown>[]): Promise<Outcom
       (value) => ({ value }),
       (error) => {
         // What a verb has written before it failed can only be taken back with everything else.
-        if (error === mustSync || (!verb.together && work.writes > already)) throw error;
+        if (error === mustSync || isLost(error) || (!verb.together && work.writes > already)) throw error;
         return { error };
       },
     );

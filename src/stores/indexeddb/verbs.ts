@@ -34,27 +34,25 @@ export async function update(
 }
 
 export async function page(work: Work, filter: PageFilter): Promise<readonly OperationRecord[]> {
-  const { owner, name, intent, lane, states, settledBefore, after = 0, limit = 100 } = filter;
+  const { states, settledBefore, after = 0, limit = 100, ...alike } = filter;
   const found: OperationRecord[] = [];
   const isWanted = (record: OperationRecord) =>
-    record.owner === (owner ?? record.owner) &&
-    record.name === (name ?? record.name) &&
-    record.intent === (intent ?? record.intent) &&
-    record.lane === (lane ?? record.lane) &&
-    (states?.includes(record.state) ?? true) &&
+    Object.entries(alike).every(([field, value]) => value === undefined || value === record[field as "owner"]) &&
+    states?.includes(record.state) !== false &&
     (settledBefore === undefined || (record.settledAt ?? settledBefore) < settledBefore);
 
   if (settledBefore === undefined) {
     let group = "";
     let taken = 0;
-    await work.walk(under("state", owner), (cursor, record) => {
+    await work.walk(under("state", filter.owner), (cursor, record) => {
       // Records of one owner and state stand in `seq` order, so `limit` of each are enough.
       const next = JSON.stringify(cursor.key);
       if (next !== group) [group, taken] = [next, 0];
-      if (taken === limit || states?.includes(record.state) === false)
+      if (taken === limit || states?.includes(record.state) === false) {
         cursor.continue(past("state", record.owner, record.state));
-      else if (record.seq <= after) cursor.continuePrimaryKey(cursor.key, after + 1);
-      else {
+      } else if (record.seq <= after) {
+        cursor.continuePrimaryKey(cursor.key, after + 1);
+      } else {
         if (isWanted(record)) {
           found.push(record);
           taken++;
