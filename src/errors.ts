@@ -238,9 +238,10 @@ export class SamekeyError<Code extends ErrorCode = ErrorCode, Data = unknown> ex
   }
 
   // The brand, not the prototype: two copies of the package recognise each other's errors.
-  static override [Symbol.hasInstance](this: { readonly kind?: string }, value: unknown): boolean {
+  static override [Symbol.hasInstance](value: unknown): boolean {
     if (typeof value !== "object" || value === null || !(brand in value)) return false;
-    return this.kind === undefined || (value as Record<symbol, unknown>)[brand] === this.kind;
+    const { kind } = this as { readonly kind?: string };
+    return kind === undefined || (value as Record<symbol, unknown>)[brand] === kind;
   }
 }
 

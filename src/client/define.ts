@@ -1,22 +1,19 @@
 import type { OperationDefinition, OperationOptions } from "./types.js";
 
-type Path<Body> = string | ((body: Body) => string);
-type Required<Body, Result, Failure> = OperationOptions<Body, Result, Failure> & { readonly intent: "required" };
-
 /** Declares operations of one HTTP method. */
 export interface Define {
   <Body = undefined, Result = unknown, Failure = unknown>(
-    path: Path<Body>,
-    options: Required<Body, Result, Failure>,
+    path: string | ((body: Body) => string),
+    options: OperationOptions<Body, Result, Failure> & { readonly intent: "required" },
   ): OperationDefinition<Body, Result, Failure, "required">;
   <Body = undefined, Result = unknown, Failure = unknown>(
-    path: Path<Body>,
+    path: string | ((body: Body) => string),
     options?: OperationOptions<Body, Result, Failure>,
   ): OperationDefinition<Body, Result, Failure, "optional">;
 }
 
 function define(method: OperationDefinition["method"]): Define {
-  return ((path: Path<never>, options: OperationOptions<never, unknown, unknown> = {}) =>
+  return ((path: string | ((body: never) => string), options: OperationOptions<never, unknown, unknown> = {}) =>
     Object.freeze({ method, path, options: Object.freeze({ ...options }) })) as unknown as Define;
 }
 

@@ -53,6 +53,7 @@ export class Live {
   adopt(record: OperationRecord): void {
     this.record = record;
     this.fromStore = hasOutcome(record);
+    this.changed();
   }
 
   /** The head of its lane may have been resolved since. */

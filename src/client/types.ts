@@ -123,6 +123,7 @@ export interface OperationDefinition<
   };
 }
 
+/** A definition of any body, result and failure. */
 // biome-ignore lint/suspicious/noExplicitAny: the one place where any definition must fit, whatever its body.
 export type AnyDefinition = OperationDefinition<any, any, any, any>;
 

@@ -1,0 +1,19 @@
+import { createSdk, post } from "samekey";
+
+export interface Transfer {
+  readonly src: number;
+  readonly dst: number;
+  readonly amount: number;
+}
+
+export interface Receipt {
+  readonly id: string;
+}
+
+/** The page's Sdk. `baseUrl` is the page's own origin; the records are in this browser's IndexedDB. */
+export const sdk = createSdk({
+  name: "web-example",
+  owner: "single",
+  retention: "24h",
+  operations: { transfer: post<Transfer, Receipt>("/transfers", { intent: "required" }) },
+});
