@@ -10,39 +10,44 @@ export interface FrozenBody {
 /** `undefined` for no body, text and bytes as they are, everything else as JSON. */
 export type BodyInput = unknown;
 
+/** Where in the body the writer stands. */
+interface Trail {
+  readonly path: (string | number)[];
+  readonly above: object[];
+}
+
+const DEEPEST = 1000;
 const encoder = new TextEncoder();
 
 /**
  * Serialises a body once. Later mutation of `input` changes nothing.
  *
  * @param maxBytes - the largest body that is accepted
- * @throws MisuseError `body_not_replayable`, naming the path of what JSON cannot hold
+ * @throws MisuseError `body_not_replayable`, naming the path of what cannot be recorded and sent again as it is
  */
 export function freezeBody(input: BodyInput, maxBytes: number): FrozenBody {
   const frozen = serialise(input);
-  if (frozen.body && frozen.body.byteLength > maxBytes) {
-    refuse(`it has ${frozen.body.byteLength} bytes, more than \`maxBody\` (${maxBytes})`);
-  }
+  const size = frozen.body?.byteLength ?? 0;
+  if (size > maxBytes) refuse(`it has ${size} bytes, more than \`maxBody\` allows (${maxBytes})`);
   return frozen;
 }
 
 function serialise(input: BodyInput): FrozenBody {
   if (input === undefined) return { compare: "raw" };
   if (typeof input === "string") {
+    if (/\p{Surrogate}/u.test(input))
+      refuse("`body` holds half of a surrogate pair, which UTF-8 cannot carry: pass bytes");
     return { body: encode(input), contentType: "text/plain;charset=UTF-8", compare: "raw" };
   }
-  if (input instanceof ArrayBuffer) return { body: input.slice(0), compare: "raw" };
-  if (ArrayBuffer.isView(input)) {
-    const copy = new Uint8Array(input.byteLength);
-    copy.set(new Uint8Array(input.buffer, input.byteOffset, input.byteLength));
-    return { body: copy.buffer, compare: "raw" };
+  if (isBytes(input)) return { body: copyBytes(input), compare: "raw" };
+  if (tagOf(input) === "URLSearchParams") {
+    return {
+      body: encode(String(input)),
+      contentType: "application/x-www-form-urlencoded;charset=UTF-8",
+      compare: "raw",
+    };
   }
-  if (input instanceof URLSearchParams) {
-    const contentType = "application/x-www-form-urlencoded;charset=UTF-8";
-    return { body: encode(input.toString()), contentType, compare: "raw" };
-  }
-  checkJson(input, "body", []);
-  return { body: encode(JSON.stringify(input)), contentType: "application/json", compare: "json" };
+  return { body: encode(toJson(input)), contentType: "application/json", compare: "json" };
 }
 
 /** Text as UTF-8 in a buffer of exactly its length. */
@@ -51,55 +56,125 @@ export function encode(text: string): ArrayBuffer {
   return bytes.byteLength === bytes.buffer.byteLength ? bytes.buffer : bytes.slice().buffer;
 }
 
-function refuse(detail: string): never {
-  throw new MisuseError("body_not_replayable", { detail });
+function refuse(detail: string, cause?: unknown): never {
+  throw new MisuseError("body_not_replayable", { detail, cause });
 }
 
-const oneShot = ["getReader", "next", "pipe"] as const;
+function tagOf(value: unknown): string {
+  return Object.prototype.toString.call(value).slice(8, -1);
+}
 
-/** Refuses what `JSON.stringify` would drop, change or choke on. */
-function checkJson(value: unknown, path: string, above: readonly object[]): void {
+function isBytes(value: unknown): value is ArrayBufferView | ArrayBufferLike {
+  return ArrayBuffer.isView(value) || ["ArrayBuffer", "SharedArrayBuffer"].includes(tagOf(value));
+}
+
+function copyBytes(input: ArrayBufferView | ArrayBufferLike): ArrayBuffer {
+  try {
+    const view = ArrayBuffer.isView(input)
+      ? new Uint8Array(input.buffer, input.byteOffset, input.byteLength)
+      : new Uint8Array(input);
+    return new Uint8Array(view).buffer;
+  } catch (cause) {
+    return refuse("`body` is a buffer that was transferred elsewhere: pass a copy of its bytes", cause);
+  }
+}
+
+/** What `JSON.stringify` writes; but every value is read once, and what JSON would drop or change is refused. */
+function toJson(input: unknown): string {
+  const trail: Trail = { path: [], above: [] };
+  try {
+    return write(input, trail) ?? refuse("`body` has a toJSON() that answers undefined");
+  } catch (cause) {
+    if (cause instanceof MisuseError) throw cause;
+    return refuse(`\`${pathOf(trail)}\` cannot be read`, cause);
+  }
+}
+
+/** `undefined` for what is absent. */
+function write(given: unknown, trail: Trail): string | undefined {
+  const value = plain(given, trail);
   switch (typeof value) {
+    case "undefined":
+      return undefined;
     case "string":
+      return JSON.stringify(value);
     case "boolean":
-      return;
+      return String(value);
     case "number":
-      if (!Number.isFinite(value)) refuse(`\`${path}\` is ${value}, which JSON turns into null`);
-      return;
+      return Number.isFinite(value) ? JSON.stringify(value) : unfit(trail, `is ${value}, which JSON turns into null`);
     case "object":
-      break;
+      return value === null ? "null" : writeObject(value, given as object, trail);
+    case "bigint":
+      return unfit(trail, "is a bigint, which JSON cannot hold: pass it as text");
     default:
-      refuse(`\`${path}\` is a ${typeof value}, which JSON cannot hold`);
-  }
-  if (value === null) return;
-  const object = value as object & { toJSON?: (key?: string) => unknown };
-  if (above.includes(object)) refuse(`\`${path}\` refers back to an object that holds it`);
-  if (typeof object.toJSON === "function") {
-    if (object instanceof Date && Number.isNaN(object.getTime())) refuse(`\`${path}\` is an invalid Date`);
-    // A class may answer with itself.
-    const plain = object.toJSON(path);
-    if (plain !== object) checkJson(plain, path, [...above, object]);
-    return;
-  }
-  const inside = [...above, object];
-  if (Array.isArray(object)) {
-    for (let index = 0; index < object.length; index++) checkJson(object[index], `${path}[${index}]`, inside);
-    return;
-  }
-  if (oneShot.some((name) => name in object) || Symbol.asyncIterator in object) {
-    refuse(`\`${path}\` is a stream, which can be read only once: read it first, then pass its bytes`);
-  }
-  const prototype: unknown = Object.getPrototypeOf(object);
-  if (prototype !== Object.prototype && prototype !== null && Object.prototype.toString.call(object) !== "[object Object]") {
-    refuse(`\`${path}\` is a ${Object.prototype.toString.call(object).slice(8, -1)}, which JSON cannot hold`);
-  }
-  for (const [name, member] of Object.entries(object)) {
-    // As everywhere in JSON, a member that is undefined is a member that is absent.
-    if (member !== undefined) checkJson(member, memberPath(path, name), inside);
+      return unfit(trail, `is a ${typeof value}, which JSON cannot hold`);
   }
 }
 
-/** How a member is written in a path: `body.items`, `body["odd name"]`. */
-export function memberPath(path: string, name: string): string {
+/** The value, or what its `toJSON` makes of it. */
+function plain(value: unknown, { path, above }: Trail): unknown {
+  if (typeof value !== "object" || value === null || isBytes(value)) return value;
+  const { toJSON } = value as { toJSON?: unknown };
+  if (typeof toJSON !== "function") return value;
+  if (above.includes(value)) return value;
+  const made: unknown = toJSON.call(value, String(path.at(-1) ?? ""));
+  return made === null && tagOf(value) === "Date" ? unfit({ path, above }, "is an invalid Date") : made;
+}
+
+function writeObject(object: object, given: object, trail: Trail): string {
+  const { path, above } = trail;
+  if (above.includes(given) || above.includes(object)) return unfit(trail, "refers back to an object that holds it");
+  if (path.length > DEEPEST) return unfit(trail, `is nested more than ${DEEPEST} levels deep`);
+  const height = above.push(given, object) - 2;
+  const parts: string[] = [];
+  const isList = Array.isArray(object);
+  if (!isList) checkPlain(object, trail);
+  for (const name of isList ? object.keys() : Object.keys(object)) {
+    path.push(name);
+    const text = write((object as Record<string | number, unknown>)[name], trail);
+    if (isList) parts.push(text ?? unfit(trail, "is undefined, which JSON turns into null"));
+    // As everywhere in JSON, a member that is undefined is a member that is absent.
+    else if (text !== undefined) parts.push(`${JSON.stringify(name)}:${text}`);
+    path.pop();
+  }
+  above.length = height;
+  return isList ? `[${parts.join()}]` : `{${parts.join()}}`;
+}
+
+const remedies: Readonly<Record<string, string>> = {
+  Map: "pass Object.fromEntries(map)",
+  Set: "pass an array",
+  Blob: "pass await blob.arrayBuffer()",
+  File: "pass await file.arrayBuffer()",
+  FormData: "pass a plain object or URLSearchParams, or encode it first and pass the bytes",
+  Promise: "await it first",
+};
+
+function checkPlain(object: object, trail: Trail): void {
+  if (isBytes(object))
+    unfit(trail, "holds bytes, which JSON cannot hold: encode them as text, or pass them as the whole body");
+  const isStream = ["getReader", "next", "pipe", Symbol.asyncIterator].some(
+    (name) => typeof (object as Record<string | symbol, unknown>)[name] === "function",
+  );
+  if (isStream) unfit(trail, "is a stream, which can be read only once: read it first, then pass its bytes");
+  const prototype: unknown = Object.getPrototypeOf(object);
+  const tag = tagOf(object);
+  if (prototype === Object.prototype || prototype === null || tag === "Object") return;
+  const remedy = remedies[tag];
+  unfit(trail, `is ${/^[AEIOU]/.test(tag) ? "an" : "a"} ${tag}, which JSON cannot hold${remedy ? `: ${remedy}` : ""}`);
+}
+
+function unfit(trail: Trail, what: string): never {
+  return refuse(`\`${pathOf(trail)}\` ${what}`);
+}
+
+function pathOf({ path }: Trail): string {
+  const text = path.slice(0, 50).reduce<string>(memberPath, "body");
+  return path.length > 50 ? `${text}…` : text;
+}
+
+/** How a member is written in a path: `body.items[3]`, `body["odd name"]`. */
+export function memberPath(path: string, name: string | number): string {
+  if (typeof name === "number") return `${path}[${name}]`;
   return /^[A-Za-z_$][\w$]*$/.test(name) ? `${path}.${name}` : `${path}[${JSON.stringify(name)}]`;
 }

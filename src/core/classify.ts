@@ -22,7 +22,11 @@ export type Verdict =
   | { readonly kind: "succeeded"; readonly speaks: boolean }
   /** Refused: final if it speaks for the key or nothing is uncertain. */
   | { readonly kind: "refused"; readonly speaks: boolean }
-  | { readonly kind: "misused"; readonly code: "key_reused" | "unprocessable" | "key_missing"; readonly speaks: boolean }
+  | {
+      readonly kind: "misused";
+      readonly code: "key_reused" | "unprocessable" | "key_missing";
+      readonly speaks: boolean;
+    }
   /** Again later. `certain`: this attempt was not applied. `after`: the wait that the server asked for. */
   | {
       readonly kind: "retry";
@@ -52,13 +56,19 @@ export interface Answer {
   readonly body: ArrayBuffer;
   /** The server has bound this answer to the key. */
   readonly speaks: boolean;
-  /** Error codes found in a JSON body, lower case. */
+  /** Error codes found in a refusal's JSON body, in lower case with `_`; of a problem's `type` the last segment. */
   readonly codes: readonly string[];
   /** What `Retry-After` asks for, in milliseconds. */
   readonly after: number | undefined;
 }
 
-const IN_PROGRESS = ["in_progress", "request_in_progress", "idempotency_in_progress", "idempotency_key_in_use"];
+const IN_PROGRESS = [
+  "in_progress",
+  "request_in_progress",
+  "idempotency_in_progress",
+  "idempotency_key_in_progress",
+  "idempotency_key_in_use",
+];
 const REUSED = ["idempotency_key_reused_with_different_body", "idempotency_key_reused", "key_reused"];
 const EXPIRED = ["idempotency_key_expired", "key_expired", "idempotency_key_time"];
 const MISSING = ["idempotency_key_missing", "idempotency_key_required", "idempotency_key_invalid", "key_missing"];
@@ -95,6 +105,8 @@ const table: readonly Row[] = [
   { when: (a) => a.status === 422 && says(REUSED)(a), verdict: misused("key_reused") },
   { when: (a, rules) => a.status === 422 && rules.unprocessable === "misused", verdict: misused("unprocessable") },
   // From here on an answer that speaks settles, whatever its status.
+  // A redirect that is bound to the key tells where the effect can be seen.
+  { when: (a) => a.speaks && between(300, 399)(a), verdict: () => ({ kind: "succeeded", speaks: true }) },
   { when: ({ speaks }) => speaks, verdict: refused },
   { when: between(300, 399), verdict: () => blocked("redirected", false) },
   { when: (a) => a.status === 409 && (a.after !== undefined || says(IN_PROGRESS)(a)), verdict: retry(false) },
@@ -129,13 +141,15 @@ export function speaksForKey(headers: HeaderReader): boolean {
 
 /** Whether the server said that it answered from its own record. */
 export function isReplay(headers: HeaderReader): boolean {
-  const replayed = headers.get("idempotency-replayed");
-  return headers.get("idempotency-status") === "replayed" || (replayed !== null && replayed !== "false");
+  const status = headers.get("idempotency-status")?.toLowerCase();
+  // A structured-field boolean is written `?0`.
+  const replayed = headers.get("idempotency-replayed")?.toLowerCase() ?? "false";
+  return status === "replayed" || !["false", "?0", "0", ""].includes(replayed);
 }
 
 function read(status: number, headers: HeaderReader, body: ArrayBuffer, now: number): Answer {
   // Codes matter on refusals only, and reading a large success twice would cost.
-  const codes = status >= 400 && status < 500 ? errorCodes(headers, body) : [];
+  const codes = status >= 400 ? errorCodes(headers, body) : [];
   return { status, headers, body, speaks: speaksForKey(headers), codes, after: parseRetryAfter(headers, now) };
 }
 
@@ -147,7 +161,7 @@ function errorCodes(headers: HeaderReader, body: ArrayBuffer): string[] {
     const nested = typeof error === "object" && error !== null ? (error as Record<string, unknown>) : {};
     return [error, found?.code, found?.type, nested.code, nested.type]
       .filter((code): code is string => typeof code === "string")
-      .map((code) => (code.split(/[/#]/).pop() ?? "").toLowerCase());
+      .map((code) => (code.split(/[/#:]/).findLast((part) => part !== "") ?? "").toLowerCase().replaceAll("-", "_"));
   } catch {
     return [];
   }
@@ -157,10 +171,14 @@ function blocked(by: BlockedBy, certain: boolean): Verdict {
   return { kind: "blocked", by, certain };
 }
 
-function isPortal({ headers, speaks }: Answer, rules: AnswerRules): boolean {
-  return rules.json && !speaks && /^text\/html\b/i.test(headers.get("content-type") ?? "");
+/** HTML where JSON is expected. An empty body is none: servers name HTML as its type without meaning it. */
+function isPortal({ headers, speaks, body }: Answer, rules: AnswerRules): boolean {
+  const isHtml = /^(text\/html|application\/xhtml\+xml)\b/i.test(headers.get("content-type") ?? "");
+  return rules.json && !speaks && isHtml && body.byteLength > 0;
 }
 
 function isRateLimit({ headers, after }: Answer): boolean {
-  return after !== undefined || headers.get("x-ratelimit-remaining") === "0" || headers.get("ratelimit-remaining") === "0";
+  if (after !== undefined) return true;
+  if (["x-ratelimit-remaining", "ratelimit-remaining"].some((name) => headers.get(name) === "0")) return true;
+  return /(^|[;,\s])(r|remaining)=0\s*([;,]|$)/.test(headers.get("ratelimit") ?? "");
 }

@@ -13,16 +13,17 @@ const units: Readonly<Record<string, number>> = {
 };
 
 /**
- * A duration in milliseconds.
+ * A duration in whole milliseconds.
  *
  * @param option - the option's name, for the error
- * @throws MisuseError `bad_option` when it is not a positive, finite length
+ * @throws MisuseError `bad_option` when it is negative, not finite, or not a length of time at all
  */
 export function toMs(value: Duration, option: string): number {
   const match = typeof value === "string" ? /^(\d+(?:\.\d+)?)(ms|s|m|h|d|y)$/.exec(value) : undefined;
   const ms = match ? Number(match[1]) * (units[match[2] ?? ""] ?? Number.NaN) : value;
-  if (typeof ms === "number" && ms >= 0 && Number.isFinite(ms)) return ms;
+  if (typeof ms === "number" && ms >= 0 && Number.isFinite(ms)) return Math.round(ms);
+  const shown = typeof value === "string" ? JSON.stringify(value) : String(value);
   throw new MisuseError("bad_option", {
-    detail: `\`${option}\` is ${JSON.stringify(value)}, expected milliseconds or a text such as "30s" or "24h"`,
+    detail: `\`${option}\` is ${shown}, expected milliseconds or a text such as "30s" or "24h"`,
   });
 }

@@ -84,6 +84,8 @@ export interface Lease {
 export interface Mark {
   readonly at: number;
   readonly attempt: number;
+  /** No earlier attempt was sent under this key. */
+  readonly first?: boolean | undefined;
 }
 
 /** One attempt, as remembered in {@link OperationRecord.history}. */
@@ -203,7 +205,8 @@ export function holdsIntent(record: OperationRecord): boolean {
     case "succeeded":
       return true;
     case "misused":
-      return record.code !== "unprocessable";
+      // The server knows the key from a request that may have been applied.
+      return record.code === "key_reused" && record.resolution === undefined;
     case "unresolved":
       return record.resolution === undefined;
     default:
@@ -224,12 +227,18 @@ export interface Schedule {
 
 /** The margin by which the end of a key's window is brought forward, in milliseconds. */
 export function windowMargin(retention: number): number {
-  return Math.min(5 * 60_000, retention / 10);
+  return Math.min(5 * 60_000, Math.ceil(retention / 10));
 }
 
-/** The time after which no attempt may start because of the key, if there is one. */
+/** Since when the server may be counting the key's window, as far as it bounds the attempts that are left. */
+export function windowStart(record: OperationRecord): number | undefined {
+  // A key that nothing was applied under can be minted anew, unless it is not ours to mint.
+  return record.uncertainSince ?? record.mark?.at ?? (record.wire.mint === "never" ? record.sentAt : undefined);
+}
+
+/** The time from which on no attempt may start because of the key, if there is one. */
 export function windowEnd(record: OperationRecord): number | undefined {
-  const start = record.uncertainSince ?? record.mark?.at ?? (record.wire.mint === "never" ? record.sentAt : undefined);
+  const start = windowStart(record);
   return start === undefined ? undefined : start + record.wire.retention - windowMargin(record.wire.retention);
 }
 
@@ -262,8 +271,8 @@ export function hasOutcome(record: Pick<OperationRecord, "state">): boolean {
 export function needsSync(before: OperationRecord | undefined, after: OperationRecord): boolean {
   if (before === undefined) return true;
   // A retry of something already uncertain adds no risk: the durable record says "may have been applied" already.
-  if (after.mark !== undefined && !isUncertain(before)) return true;
+  if (isUncertain(after) && !isUncertain(before)) return true;
   if (after.key !== before.key || after.owner !== before.owner) return true;
   if (after.resolution !== before.resolution) return true;
-  return after.state !== before.state && hasOutcome(after) && after.state !== "succeeded";
+  return after.state !== before.state && after.state !== "succeeded";
 }

@@ -14,16 +14,24 @@ export function parseHttpDate(value: string | null | undefined, now: number): nu
   for (const form of dateForms) {
     const parts = form.exec(value ?? "")?.groups;
     if (!parts) continue;
-    const number = (name: string): number => Number(parts[name]);
-    const at = (year: number): number =>
-      Date.UTC(year, MONTHS.indexOf(parts.month ?? ""), number("day"), number("hour"), number("minute"), number("second"));
-    if (parts.year?.length === 4) return at(number("year"));
-    // A two-digit year that would lie more than 50 years ahead is in the past.
-    const century = Math.floor(new Date(now).getUTCFullYear() / 100) * 100;
-    const guess = at(century + number("year"));
-    return guess > now + 50 * 365.25 * 86_400_000 ? at(century - 100 + number("year")) : guess;
+    const [day = 0, hour = 0, minute = 0, second = 0] = ["day", "hour", "minute", "second"].map((name) =>
+      Number(parts[name]),
+    );
+    const monthIndex = MONTHS.indexOf(parts.month ?? "");
+    const year = parts.year?.length === 2 ? fullYear(Number(parts.year), now) : Number(parts.year);
+    const midnight = new Date(Date.UTC(year, monthIndex, day));
+    const exists = midnight.getUTCFullYear() === year && midnight.getUTCMonth() === monthIndex && day > 0;
+    // The sixtieth second is a leap second.
+    if (!exists || hour > 23 || minute > 59 || second > 60) return undefined;
+    return midnight.getTime() + ((hour * 60 + minute) * 60 + second) * 1000;
   }
   return undefined;
+}
+
+/** The year that ends in these two digits and lies less than 50 years back, or at most 50 ahead. */
+function fullYear(twoDigits: number, now: number): number {
+  const latest = new Date(now).getUTCFullYear() + 50;
+  return latest - ((latest - twoDigits) % 100);
 }
 
 /** Reads one header; `null` where it is absent. */

@@ -1,0 +1,72 @@
+/** What a person decides about an operation. */
+
+import { MisuseError, UnknownOutcomeError } from "../errors.js";
+import type { EventOf } from "./event.js";
+import { endOf, isInFlight, settle } from "./moves.js";
+import { holdsIntent, isSettled, isUncertain, type OperationRecord } from "./record.js";
+
+/** @throws UnknownOutcomeError `key_expired` or `attempts` when it must not be sent again */
+export function retry(record: OperationRecord, event: EventOf<"retry">): OperationRecord {
+  if (isSettled(record)) return record;
+  if (record.state === "pending") return isInFlight(record) ? record : { ...record, nextAttemptAt: event.at, delay: 0 };
+  const over = endOf(record, event.at, event.serverAt);
+  if (over && record.state === "blocked") return settle(record, over.state, over.code, event);
+  if (over?.code === "key_expired" || over?.code === "attempts") throw new UnknownOutcomeError(over.code, { record });
+  return {
+    ...record,
+    state: "pending",
+    blockedBy: undefined,
+    code: undefined,
+    conflictSince: undefined,
+    response: undefined,
+    settledAt: undefined,
+    // A person's decision to go on outlives the deadline that had ended it.
+    deadline: over ? undefined : record.deadline,
+    delivered: false,
+    lease: undefined,
+    nextAttemptAt: event.at,
+    delay: 0,
+  };
+}
+
+/** @throws MisuseError `already_sent` unless it was never sent */
+export function cancel(record: OperationRecord, event: EventOf<"cancel">): OperationRecord {
+  if (record.sentAt !== undefined || isUncertain(record)) throw new MisuseError("already_sent", { record });
+  return isSettled(record) ? record : settle(record, "canceled", "canceled", event);
+}
+
+/** @throws MisuseError `in_flight` */
+export function discard(record: OperationRecord, event: EventOf<"discard">): OperationRecord {
+  const resolution = { how: "discarded" as const, reason: event.reason, at: event.at };
+  if (record.state === "misused" && holdsIntent(record)) return { ...record, resolution };
+  if (isSettled(record)) return record;
+  refuseInFlight(record, event.at);
+  const ended = isUncertain(record)
+    ? settle(record, "unresolved", "discarded", event)
+    : settle(record, "expired", "expired", event);
+  return { ...ended, resolution, lease: undefined };
+}
+
+/** @throws MisuseError `in_flight` */
+export function reconcile(record: OperationRecord, event: EventOf<"reconcile">): OperationRecord {
+  if (isSettled(record) && record.state !== "unresolved") return record;
+  refuseInFlight(record, event.at);
+  const ended =
+    event.outcome === "applied"
+      ? settle(record, "succeeded", undefined, event)
+      : settle(record, "rejected", "rejected", event);
+  return { ...ended, resolution: { how: event.outcome, at: event.at }, lease: undefined };
+}
+
+/** @throws MisuseError `in_flight` */
+export function adopt(record: OperationRecord, event: EventOf<"adopt">): OperationRecord {
+  if (isInFlight(record)) throw new MisuseError("in_flight", { record });
+  return record.owner === event.owner ? record : { ...record, owner: event.owner };
+}
+
+/** Nobody speaks for an attempt whose lease is over: it counts as lost. */
+function refuseInFlight(record: OperationRecord, at: number): void {
+  const { lease, mark } = record;
+  if (mark && lease && lease.until > at && lease.until - lease.length <= at)
+    throw new MisuseError("in_flight", { record });
+}
