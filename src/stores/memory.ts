@@ -34,6 +34,8 @@ class MemoryStore implements Store {
   readonly #records = new Map<string, OperationRecord>();
   /** What is unique, and the id of the record that holds it. */
   readonly #holders = new Map<string, string>();
+  /** Those that would hold something which another has taken since. */
+  readonly #overtaken = new Set<string>();
   readonly #counts = new Map<string, Map<State, number>>();
   #seq = 0;
   #open = false;
@@ -189,20 +191,36 @@ class MemoryStore implements Store {
   }
 
   #write(before: OperationRecord | undefined, after: OperationRecord | undefined): void {
-    if (before) {
-      this.#count(before, -1);
-      for (const [what] of unique(before)) if (this.#holders.get(what) === before.id) this.#holders.delete(what);
-    }
+    if (before) this.#count(before, -1);
     if (after) {
-      this.#records.set(after.id, after);
       this.#count(after, 1);
-      const what = unique(after).map(([value]) => value);
-      // One that ended without holding its intent and turns out to have succeeded must be told so all the same.
-      if (!what.some((value) => this.#holders.has(value))) for (const value of what) this.#holders.set(value, after.id);
+      this.#records.set(after.id, after);
     } else if (before) {
       this.#records.delete(before.id);
     }
+    this.#hold(before, after);
     if (before && leadsLane(before) && !(after && keepsPlace(before, after))) this.#unpark(before);
+  }
+
+  #hold(before: OperationRecord | undefined, after: OperationRecord | undefined): void {
+    const id = (before ?? after)?.id as string;
+    const released = before ? unique(before).filter(([what]) => this.#holders.get(what) === id) : [];
+    for (const [what] of released) this.#holders.delete(what);
+    this.#overtaken.delete(id);
+    // One that had let go, and turns out to have succeeded, must be told so although another has taken its place.
+    if (after) this.#take(after);
+    if (released.length > 0)
+      for (const other of this.#overtaken) this.#take(this.#records.get(other) as OperationRecord);
+  }
+
+  #take(record: OperationRecord): void {
+    const wanted = unique(record);
+    if (wanted.some(([what]) => this.#holders.has(what))) {
+      this.#overtaken.add(record.id);
+      return;
+    }
+    this.#overtaken.delete(record.id);
+    for (const [what] of wanted) this.#holders.set(what, record.id);
   }
 
   #unpark({ owner, lane }: OperationRecord): void {

@@ -116,9 +116,20 @@ export const inserting: readonly ContractCase[] = [
     const late = await store.update(first.id, (it) => succeeded({ ...it, resolution: undefined }, T0 + 9));
     same(late?.state, "succeeded", "the truth is stored");
     same((await store.insert(newRecord(what))).record.id, second.id, "the later one still holds the intent");
+    same(ids(await store.page({ intent: "order-1" })), [first.id, second.id], "both are there");
+  }),
+
+  on("a late success answers for its intent again once the one that took it lets go", async ({ store }) => {
+    const what = { intent: "order-1", key: "k-1" };
+    const { record: first } = await store.insert(newRecord(what));
+    await store.update(first.id, (it) => discarded(unresolved(it, T0), T0));
+    const { record: second } = await store.insert(newRecord(what));
+    await store.update(first.id, (it) => succeeded({ ...it, resolution: undefined }, T0 + 9));
     await store.update(second.id, (it) => rejected(it, T0 + 10));
-    same((await store.insert(newRecord({ ...what, id: second.id }))).joined, "id", "both are there");
-    same(ids(await store.page({ intent: "order-1" })), [first.id, second.id], "in order");
+    const third = await store.insert(newRecord(what));
+    same([third.record.id, third.joined], [first.id, "intent"], "it was applied: no second key");
+    await store.update(first.id, () => undefined);
+    same((await store.insert(newRecord(what))).joined, undefined, "until it is removed");
   }),
 
   on("a new key of an operation is held and its old one is free", async ({ store }) => {

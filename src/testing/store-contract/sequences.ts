@@ -1,4 +1,4 @@
-import type { NewRecord, OperationRecord, State } from "../../core/record.js";
+import type { OperationRecord, State } from "../../core/record.js";
 import { holdsIntent, occupiesLane } from "../../core/record.js";
 import type { Counts, Store } from "../../store.js";
 import { ids, ok, same } from "./check.js";
@@ -40,7 +40,7 @@ const changes: ((it: OperationRecord, now: number) => OperationRecord | undefine
   (it, now) => (it.state === "unresolved" ? discarded(it, now) : it),
   (it) => ({ ...it, delivered: true }),
   (it) => ({ ...it, state: "pending", settledAt: undefined, resolution: undefined }),
-  (it) => ({ ...it, key: `${it.key.slice(0, 3)}-renewed` }),
+  (it) => ({ ...it, key: `${it.key}+` }),
 ];
 
 /** One step at random, as a person or a driver might take it. Some are refused; that is checked elsewhere. */
@@ -50,9 +50,10 @@ async function step(store: Store, pick: (below: number) => number, now: number):
   switch (pick(6)) {
     case 0:
     case 1: {
-      const given: Partial<NewRecord> = { owner, nextAttemptAt: now - pick(1000), key: `key-${pick(25)}` };
-      const lane = pick(2) ? { lane: `lane-${pick(2)}` } : {};
-      return store.insert(newRecord({ ...given, ...lane, ...(pick(2) ? { intent: `intent-${pick(6)}` } : {}) }));
+      const intent = `intent-${pick(6)}`;
+      const known = [{}, { intent, key: `key-of-${intent}` }, { key: `key-${pick(10)}` }][pick(3)];
+      const lane = [{}, { lane: `lane-${pick(2)}` }][pick(2)];
+      return store.insert(newRecord({ owner, nextAttemptAt: now - pick(1000), ...lane, ...known }));
     }
     case 2:
       return store.claim({ now, limit: 1 + pick(3), ...(pick(2) ? { owner } : {}) }, (it) =>
