@@ -99,11 +99,10 @@ export class Transaction<C extends Connection> {
     }
     this.#open = false;
     if (inserted.status === "rejected") {
-      // The key is taken, or its partition was dropped meanwhile: another look tells.
-      if (["23505", "23514"].includes(sqlState(inserted.reason) ?? "")) return "conflict";
+      if (sqlState(inserted.reason) === "23505") return "conflict";
       throw inserted.reason;
     }
-    if (committed.value.command !== "COMMIT") throw new Error(`COMMIT was answered with ${committed.value.command}`);
+    if (committed.value.command !== "COMMIT") throw rolledBack(committed.value.command);
     return "committed";
   }
 
@@ -142,4 +141,9 @@ export class Transaction<C extends Connection> {
     await Promise.allSettled(queries);
     return Promise.all(queries) as Promise<{ [K in keyof T]: Awaited<T[K]> }>;
   }
+}
+
+/** As Postgres would put it: `transaction_rollback`. */
+function rolledBack(command: string): Error {
+  return Object.assign(new Error(`COMMIT was answered with ${command}: nothing was stored`), { code: "40000" });
 }

@@ -3,7 +3,18 @@ import { v7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Answer, createIdempotency, type Database, type HeaderPair } from "../../../src/server/index.js";
 import { sortableKey } from "../../../src/server/key.js";
-import { created, effect, errorOf, type Fixture, header, makePool, request, startFixture, text } from "./fixture.js";
+import {
+  created,
+  effect,
+  errorOf,
+  type Fixture,
+  gate,
+  header,
+  makePool,
+  request,
+  startFixture,
+  text,
+} from "./fixture.js";
 
 let fixture: Fixture;
 
@@ -58,18 +69,20 @@ describe("one key", () => {
   // F34
   it("delivered twice, 5 ms apart, gives one effect, a busy twin, and a replay to whoever comes back", async () => {
     const key = v7();
+    const [began, goOn] = [gate(), gate()];
     const slow = fixture.engine.run(request(key), async (execution) => {
-      const answer = await effect()(execution);
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      return answer;
+      began.open();
+      await goOn.passed;
+      return effect()(execution);
     });
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await Promise.all([began.passed, new Promise((resolve) => setTimeout(resolve, 5))]);
     const twin = await fixture.engine.run(request(key), effect());
     expect(twin).toMatchObject({ kind: "in_progress", status: 409 });
     expect(errorOf(twin)).toBe("in_progress");
     expect(header(twin, "retry-after")).toBe("1");
     expect(header(twin, "content-type")).toBe("application/problem+json");
     expect(header(twin, "idempotency-status")).toBeUndefined();
+    goOn.open();
     expect((await slow).kind).toBe("executed");
     expect((await fixture.engine.run(request(key), effect())).kind).toBe("replayed");
     expect(await fixture.effects(key)).toBe(1);

@@ -7,7 +7,7 @@ import { v7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fastifyIdempotency } from "../../../src/server/adapters/fastify.js";
 import { createIdempotency, type IdempotencyOptions } from "../../../src/server/index.js";
-import { type Fixture, startFixture } from "./fixture.js";
+import { type Fixture, gate, startFixture } from "./fixture.js";
 
 let fixture: Fixture;
 const apps: FastifyInstance[] = [];
@@ -235,14 +235,13 @@ describe("a Fastify route", () => {
 
   // F90
   it("answers 503 at the deadline, whatever the handler is at", async () => {
-    let ended = false;
+    const goOn = gate();
     const url = await serve(
       (app, idempotent) => {
         app.post("/slow", idempotent.route("slow"), async (request) => {
           const { tx, key } = idempotent.execution(request);
           await tx.query("INSERT INTO effects (key) VALUES ($1)", [key]);
-          await sleep(300);
-          ended = true;
+          await goOn.passed;
           return { ok: true };
         });
       },
@@ -250,13 +249,13 @@ describe("a Fastify route", () => {
     );
     const key = v7();
     const late = await send(`${url}/slow`, key);
-    expect(ended).toBe(false);
     expect([late.status, JSON.parse(late.text).error, late.headers.get("retry-after")]).toEqual([
       503,
       "handler_timeout",
       "1",
     ]);
-    await sleep(300);
+    goOn.open();
+    await sleep(50);
     expect(await fixture.effects(key)).toBe(0);
   });
 
@@ -349,17 +348,24 @@ describe("a Fastify route", () => {
   });
 
   it("does its work and stores it though the client has gone", async () => {
+    const [began, goOn] = [gate(), gate()];
     const url = await serve((app, idempotent) => {
       app.post("/x", idempotent.route("x"), async (request) => {
         const { tx, key } = idempotent.execution(request);
-        await sleep(100);
+        began.open();
+        await goOn.passed;
         await tx.query("INSERT INTO effects (key) VALUES ($1)", [key]);
         return "done";
       });
     });
     const key = v7();
-    await expect(send(`${url}/x`, key, undefined, { signal: AbortSignal.timeout(40) })).rejects.toThrow();
-    await sleep(200);
+    const client = new AbortController();
+    const gone = expect(send(`${url}/x`, key, undefined, { signal: client.signal })).rejects.toThrow();
+    await began.passed;
+    client.abort();
+    await gone;
+    goOn.open();
+    await expect.poll(() => fixture.effects(key)).toBe(1);
     expect(mark(await send(`${url}/x`, key))).toBe("replayed");
     expect(await fixture.effects(key)).toBe(1);
   });

@@ -78,3 +78,17 @@ export const header = ({ headers }: Outcome, name: string): string | undefined =
 
 /** An answer's `error` member. */
 export const errorOf = (outcome: Outcome): string => JSON.parse(text(outcome)).error;
+
+/** Something that is waited for, and comes when it is said to. */
+export interface Gate {
+  readonly passed: Promise<void>;
+  open(): void;
+}
+
+export function gate(): Gate {
+  let open = (): void => {};
+  const passed = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { passed, open };
+}
