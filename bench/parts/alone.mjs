@@ -1,0 +1,55 @@
+// What one operation alone takes longer than bare `ky`, beside one synced insert of the same row.
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import ky from "ky";
+import { load } from "../support/build.mjs";
+import { serve } from "../support/child.mjs";
+import { atMost, byTurns, median, ms, times } from "../support/figures.mjs";
+import { rawSqlite } from "../support/raw-sqlite.mjs";
+import { transfer, uuid } from "../support/transfer.mjs";
+
+export async function measure({ quick, dist, home }) {
+  const server = await serve("support/server.mjs");
+  const raw = await rawSqlite(dist, join(home, "alone-raw.sqlite"), transfer(0));
+  const { createSdk, post, sqliteStore } = await load(dist);
+  const sdk = createSdk({
+    name: "bench",
+    baseUrl: server.said,
+    owner: "single",
+    retention: "24h",
+    store: sqliteStore({ path: join(home, "alone.sqlite") }),
+    operations: { transfer: post("/transfers") },
+  });
+  const target = `${server.said}/transfers`;
+
+  let n = 0;
+  const timed = (act) => async () => {
+    // Nothing of the one before is still under way.
+    await pause(1);
+    const started = performance.now();
+    await act(transfer(n++));
+    return performance.now() - started;
+  };
+  const contestants = {
+    samekey: timed((body) => sdk.operation("transfer", body).send()),
+    ky: timed((body) => ky.post(target, { json: body, headers: { "idempotency-key": uuid(Date.now()) } }).json()),
+    insert: timed((body) => raw.insert([body])),
+  };
+  await byTurns(100, contestants);
+  const samples = await byTurns(quick ? 300 : 1500, contestants);
+  await sdk.close();
+  raw.close();
+  server.stop();
+
+  const insert = median(samples.insert);
+  const added = median(samples.samekey) - median(samples.ky);
+  return [
+    {
+      what: "one operation alone on SQLite, added to bare `ky`",
+      measured: `${ms(added)} (${ms(median(samples.samekey))} − ${ms(median(samples.ky))})`,
+      limit: `one synced insert ${ms(insert)}`,
+      ratio: times({ median: added / insert }),
+      ...atMost(added / insert, 1, " ×"),
+    },
+  ];
+}

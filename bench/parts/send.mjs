@@ -1,0 +1,62 @@
+// `send()` on SQLite, 64 in flight, beside bare `ky` and bare `fetch`. The server is a process of its own.
+import { join } from "node:path";
+import ky from "ky";
+import { load } from "../support/build.mjs";
+import { serve } from "../support/child.mjs";
+import { atLeast, byTurns, median, perSecond, ratio, times } from "../support/figures.mjs";
+import { transfer, uuid } from "../support/transfer.mjs";
+
+const IN_FLIGHT = 64;
+const SENDS = 640;
+
+export async function measure({ quick, dist, home }) {
+  const server = await serve("support/server.mjs");
+  const { createSdk, post, sqliteStore } = await load(dist);
+  const sdk = createSdk({
+    name: "bench",
+    baseUrl: server.said,
+    owner: "single",
+    retention: "24h",
+    concurrency: IN_FLIGHT,
+    store: sqliteStore({ path: join(home, "send.sqlite") }),
+    operations: { transfer: post("/transfers") },
+  });
+  const target = `${server.said}/transfers`;
+  const key = () => ({ "idempotency-key": uuid(Date.now()) });
+
+  /** Requests per second, with so many under way at any time. */
+  const rate = (send) => async () => {
+    let left = SENDS;
+    const lane = async () => {
+      while (left-- > 0) await send(transfer(left));
+    };
+    const started = performance.now();
+    await Promise.all(Array.from({ length: IN_FLIGHT }, lane));
+    return (SENDS * 1000) / (performance.now() - started);
+  };
+  const contestants = {
+    samekey: rate(async (body) => (await sdk.operation("transfer", body).send()).data),
+    ky: rate((body) => ky.post(target, { json: body, headers: key() }).json()),
+    fetch: rate(async (body) => {
+      const headers = { "content-type": "application/json", ...key() };
+      const response = await fetch(target, { method: "POST", headers, body: JSON.stringify(body) });
+      return response.json();
+    }),
+  };
+  await byTurns(3, contestants);
+  const samples = await byTurns(quick ? 12 : 45, contestants);
+  await sdk.close();
+  server.stop();
+
+  const row = (name, budget) => {
+    const share = ratio(samples.samekey, samples[name]);
+    return {
+      what: `\`send()\` on SQLite, ${IN_FLIGHT} in flight, against bare \`${name}\``,
+      measured: perSecond(median(samples.samekey)),
+      limit: `bare \`${name}\` ${perSecond(median(samples[name]))}`,
+      ratio: times(share),
+      ...atLeast(share.median, budget),
+    };
+  };
+  return [row("ky", 1), row("fetch", 0.65)];
+}
