@@ -106,8 +106,11 @@ class SqliteStore implements Store {
   }
 
   async page(filter: PageFilter): Promise<readonly OperationRecord[]> {
-    const walk = startWalk(filter);
-    while (!(await this.#do({ writes: false, run: (tx) => walkOn(tx, walk) })));
+    let walk = startWalk(filter);
+    do {
+      const from = walk;
+      walk = await this.#do({ writes: false, run: (tx) => walkOn(tx, from) });
+    } while (walk.states.length > 0);
     return endWalk(walk);
   }
 

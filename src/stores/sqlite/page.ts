@@ -7,52 +7,62 @@ import type { SqliteValue } from "./driver.js";
 import { recordOf, SELECT } from "./rows.js";
 import type { Transaction } from "./transaction.js";
 
-/** How many index entries one step looks at, at most: a few milliseconds. */
-const STEP = 20_000;
+/** How many index entries a step looks at, at most, and how many rows if the index cannot tell: a few milliseconds. */
+const ENTRIES = 20_000;
+const ROWS = 1000;
 
-/** A listing under way. */
+/** A listing under way. Never changed, since a step may have to be taken again. */
 export interface Walk {
   readonly filter: PageFilter;
   readonly limit: number;
-  /** The states still to be gone through; the first is under way. */
-  readonly states: string[];
-  /** Where the first state goes on. */
-  after: number;
-  readonly found: OperationRecord[];
+  /** The states still to be gone through, one after the other. None left means that the listing is done. */
+  readonly states: readonly string[];
+  /** Where the first of them goes on. */
+  readonly after: number;
+  /** How much of it the next step looks at. */
+  readonly step: number;
+  readonly found: readonly OperationRecord[];
 }
 
 export function startWalk(filter: PageFilter): Walk {
-  const states = STATES.filter((state) => {
-    if (filter.settledBefore !== undefined && !hasOutcome({ state })) return false;
-    return filter.states?.includes(state) ?? true;
+  const { states, settledBefore, limit = 100, after = 0 } = filter;
+  const wanted = STATES.filter((state) => {
+    if (settledBefore !== undefined && !hasOutcome({ state })) return false;
+    return states?.includes(state) ?? true;
   });
-  return { filter, limit: filter.limit ?? 100, states, after: filter.after ?? 0, found: [] };
+  return { filter, limit, states: limit > 0 ? wanted : [], after, step: limit, found: [] };
 }
 
-/** Goes on with a listing; the result is there once it answers true. */
-export function walkOn(tx: Transaction, walk: Walk): boolean {
-  for (let seen = 0; seen < STEP; ) {
-    const state = walk.states[0];
-    if (state === undefined || walk.limit === 0) return true;
-    const span =
-      "select count(*) as n, max(seq) as last from (select seq from operations where state = ? and seq > ? order by seq limit ?)";
-    const { n, last } = tx.get(span, state, walk.after, STEP) as { n: number; last: number | null };
-    const room = walk.limit - walk.found.filter((record) => record.state === state).length;
-    const few = n > 0 ? matching(tx, walk, state, last as number, room) : [];
-    walk.found.push(...few);
-    seen += n;
-    walk.after = last ?? 0;
-    if (n < STEP || few.length === room) {
-      walk.states.shift();
-      walk.after = walk.filter.after ?? 0;
-    }
-  }
-  return false;
+/** Takes steps until the listing is done, or enough was looked at for one transaction. */
+export function walkOn(tx: Transaction, start: Walk): Walk {
+  const { name, intent, lane } = start.filter;
+  const most = name === undefined && intent === undefined && lane === undefined ? ENTRIES : ROWS;
+  let walk = start;
+  for (let seen = 0; seen < most && walk.states.length > 0; seen += walk.step) walk = step(tx, walk, most);
+  return walk;
 }
 
 /** Each state has been gone through on its own: of all that were found, the first. */
 export function endWalk({ found, limit }: Walk): OperationRecord[] {
-  return found.sort((a, b) => a.seq - b.seq).slice(0, limit);
+  return [...found].sort((a, b) => a.seq - b.seq).slice(0, limit);
+}
+
+function step(tx: Transaction, walk: Walk, most: number): Walk {
+  const [state = "", ...rest] = walk.states;
+  const span = tx.get(
+    `select count(*) as n, max(seq) as last
+     from (select seq from operations where state = ? and seq > ? order by seq limit ?)`,
+    state,
+    walk.after,
+    walk.step,
+  ) as { n: number; last: number | null };
+  const room = walk.limit - walk.found.filter((record) => record.state === state).length;
+  const few = span.last === null ? [] : matching(tx, walk, state, span.last, room);
+  const found = [...walk.found, ...few];
+  if (span.n < walk.step || few.length === room) {
+    return { ...walk, found, states: rest, after: walk.filter.after ?? 0, step: walk.limit };
+  }
+  return { ...walk, found, after: span.last as number, step: Math.min(walk.step * 4, most) };
 }
 
 function matching(
@@ -72,7 +82,6 @@ function matching(
   const given = wanted.filter(([, value]) => value !== undefined);
   const conditions = ["o.state = ? and o.seq > ? and o.seq <= ?", ...given.map(([condition]) => condition)];
   const values = given.map(([, value]) => value as SqliteValue);
-  // Unlike a condition, a unary plus keeps SQLite from choosing an index that is not in order.
   const sql = `${SELECT} where ${conditions.join(" and ")} order by o.seq limit ?`;
   return tx.all(sql, state, after, last, ...values, room).map(recordOf);
 }
