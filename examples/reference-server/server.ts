@@ -2,11 +2,21 @@
  * `npm run server`. `PORT` (3000), `DATABASE_URL` (without it, an embedded Postgres whose data stay in
  * `.tmp/reference-server/<port>`, so that keys outlive a restart).
  */
+import { createServer } from "node:net";
 import { startEmbeddedPostgres } from "./embedded-postgres.js";
 import { startReferenceServer } from "./start.js";
 
 const port = Number(process.env["PORT"] ?? 3000);
 const given = process.env["DATABASE_URL"];
+
+// Before anything else: whoever holds the port also holds the data that belong to it.
+await new Promise<void>((resolve, reject) => {
+  const probe = createServer().once("error", reject);
+  probe.listen(port, "127.0.0.1", () => probe.close(() => resolve()));
+}).catch((error) => {
+  console.error(`cannot listen on port ${port} (${error.code}): set PORT to another`);
+  process.exit(1);
+});
 
 const postgres = given
   ? { url: given, stop: async () => {} }
@@ -17,10 +27,13 @@ const server = await startReferenceServer({ port, databaseUrl: postgres.url }).c
 });
 console.log(`listening on ${server.url}`);
 
+let stopping = false;
 async function stop(): Promise<void> {
+  // A terminal and npm both pass Ctrl-C on: the second must not cut the first short.
+  if (stopping) return;
+  stopping = true;
   await server.close();
   await postgres.stop();
   process.exit(0);
 }
-
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, stop);
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, stop);

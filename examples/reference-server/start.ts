@@ -38,6 +38,8 @@ export async function startReferenceServer(options: ReferenceServerOptions): Pro
     return {
       url,
       close: async () => {
+        // A connection that is answered while the server closes would be kept alive, and the server with it.
+        app.server.keepAliveTimeout = 1;
         await app.close();
         await pool.end();
       },

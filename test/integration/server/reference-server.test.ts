@@ -127,13 +127,33 @@ describe("the reference server", () => {
 
   it("ends on SIGTERM, after what is under way", async () => {
     const { child, url } = await startChild();
+    const pool = makePool(postgres.url, 2);
+    const locker = await pool.connect();
+    await locker.query("BEGIN; SELECT 1 FROM accounts WHERE id = 30 FOR UPDATE");
     const answer = transfer(url, v7(), { src: 30, dst: 31, amount: 1 });
-    await answer;
+    await untilWaiting(pool);
+    const exit = once(child, "exit");
     child.kill("SIGTERM");
-    const [code] = await once(child, "exit");
-    expect(code).toBe(0);
+    child.kill("SIGINT");
+    await locker.query("COMMIT");
+    locker.release();
+    expect((await answer).status).toBe(201);
+    expect((await exit)[0]).toBe(0);
+    await pool.end();
   }, 30_000);
 });
+
+it("does not take the port or the data of another", async () => {
+  const env = { ...process.env, PORT: new URL(at(0)).port, DATABASE_URL: "" };
+  const child = spawn(process.execPath, [run], { env, stdio: ["ignore", "ignore", "pipe"] });
+  let said = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    said += text;
+  });
+  const [code] = await once(child, "close");
+  expect(code).toBe(1);
+  expect(said).toContain("set PORT to another");
+}, 30_000);
 
 async function startChild(): Promise<{ child: ChildProcess; url: string }> {
   const env = { ...process.env, PORT: "0", DATABASE_URL: postgres.url };
