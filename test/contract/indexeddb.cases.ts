@@ -176,6 +176,15 @@ export function indexedDbCases(place: string): void {
       expect(await store.get(poisoned.id)).toBeUndefined();
     });
 
+    test("a base from before the database was made anew does not lead to another record", async () => {
+      const store = await openStore();
+      const { record: a } = await store.insert(newRecord());
+      const { record: b } = await store.insert(newRecord());
+      const changed = await store.update(a.id, (it) => ({ ...it, timeouts: 1 }), { ...a, seq: b.seq });
+      expect(changed).toMatchObject({ id: a.id, seq: a.seq, timeouts: 1 });
+      expect(await store.get(b.id)).toEqual(b);
+    });
+
     test("20 updates of one record in one task are 20 (F71)", async () => {
       const store = await openStore();
       const { record } = await store.insert(newRecord());
@@ -264,7 +273,7 @@ export function indexedDbCases(place: string): void {
       const store = indexedDbStore();
       onTestFinished(() => store.close());
       const heal = replace(IDBFactory.prototype, "open", () => () => {
-        throw new DOMException("Internal error opening backing store", "UnknownError");
+        throw new DOMException("Access to storage is denied", "SecurityError");
       });
       await expect(store.open({ name, clock })).rejects.toMatchObject({ name: "StoreError", code: "unavailable" });
       await expect(store.insert(newRecord())).rejects.toMatchObject({ code: "unavailable" });
@@ -320,6 +329,8 @@ export function indexedDbCases(place: string): void {
       await expect(store.open({ name, clock: impatient })).rejects.toMatchObject({ code: "stalled" });
       old.close();
       await vi.waitFor(async () => expect((await store.insert(newRecord())).joined).toBeUndefined());
+      await store.close();
+      await expect(deleteDatabase(name), "the late one was closed").resolves.toBeUndefined();
     });
   });
 
@@ -338,7 +349,10 @@ export function indexedDbCases(place: string): void {
       const given = newRecord();
       await expect(store.insert(given)).rejects.toMatchObject({ name: "StoreError", code: "stalled" });
       holding = false;
-      expect(await (await openStore(name)).get(given.id), "it was not recorded after all").toBeUndefined();
+      const open = vi.spyOn(IDBFactory.prototype, "open");
+      expect(await store.get(given.id), "it was not recorded after all").toBeUndefined();
+      expect(open, "a connection that hung is not used again").toHaveBeenCalledTimes(1);
+      open.mockRestore();
     });
 
     test("a commit whose end nobody hears of may have been saved, and says so", async () => {

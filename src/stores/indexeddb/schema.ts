@@ -14,14 +14,17 @@ export const COUNTS = "counts";
 export const VERSION = 100;
 
 /**
- * What stands under a `seq`: the record without it, and the keys under which its two indexes have it. Two that have many
- * entries per row cost a write less than one index for each kind of entry.
+ * What stands under a `seq`: the record, whose own `seq` is not to be trusted, and the keys under which the two indexes
+ * have it. Two that have many entries per row cost a write less than one index for each kind of entry.
  */
 export interface Row {
-  readonly record: Omit<OperationRecord, "seq">;
+  readonly record: OperationRecord;
   /** `id`; and while the record holds them, `key` and `intent`. */
   readonly unique: readonly IDBValidKey[];
-  /** `state`, `named` (its intent, held or not), `due`, `since`, `front` or `behind` in a lane, `settled`, `holder`. */
+  /**
+   * `state`, `named` (its intent, held or not), `due`, `since`, `front` or `behind` in a lane, `settled`, `holder`, and
+   * `overtaken` for what it would hold if another had not taken it.
+   */
   readonly places: readonly IDBValidKey[];
 }
 
@@ -48,23 +51,29 @@ export function upgrade(database: IDBDatabase): void {
 }
 
 /** The row of a record; its key is the `seq`, which a new one gets from the key generator in the same request. */
-export function toRow(record: OperationRecord, holds: boolean = holdsIntent(record)): Row {
-  const { seq: _, ...unnumbered } = record;
+export function toRow(record: OperationRecord, overtaken = false): Row {
   const { owner, origin, name, intent, lane, settledAt } = record;
   const schedule = scheduleOf(record);
   const holder = holderOf(record);
+  const held = heldBy(record);
   const places: IDBValidKey[] = [["state", owner, record.state]];
   if (schedule) places.push(["due", owner, origin, schedule.due], ["since", owner, origin, schedule.since]);
   if (intent !== undefined) places.push(["named", owner, name, intent]);
   if (lane !== undefined && occupiesLane(record)) places.push([record.parked ? "behind" : "front", owner, lane]);
   if (settledAt !== undefined) places.push(["settled", settledAt]);
   if (holder !== undefined) places.push(["holder", holder]);
-  const unique = meetingPoints(record).map(([, key]) => key);
-  return { record: unnumbered, unique: holds ? unique : unique.slice(0, 1), places };
+  if (overtaken) places.push(...held.map((key) => ["overtaken", key]));
+  return { record, unique: [["id", record.id], ...(overtaken ? [] : held)], places };
 }
 
 export function toRecord(row: Row, seq: IDBValidKey): OperationRecord {
   return { ...row.record, seq: seq as number };
+}
+
+/** What the record is unique by, besides its id, unless another has taken it. */
+export function heldBy(record: OperationRecord): IDBValidKey[] {
+  if (!holdsIntent(record)) return [];
+  return meetingPoints(record).flatMap(([by, key]) => (by === "id" ? [] : [key]));
 }
 
 /** Where a record would meet an earlier one, in the order in which that is reported. */

@@ -6,7 +6,7 @@ import { StoreError } from "../../errors.js";
 import type { Inserted } from "../../store.js";
 import { changesIdentity, keepsPlace, leadsLane, stampChange, stampNew } from "../stamp.js";
 import type { CountsRow, IndexName, Row } from "./schema.js";
-import { COUNTS, countsKey, meetingPoints, OPERATIONS, toRecord, toRow } from "./schema.js";
+import { COUNTS, countsKey, heldBy, meetingPoints, OPERATIONS, toRecord, toRow } from "./schema.js";
 
 /** One of so many changes of the counts folds the log of all before it. */
 const FOLD_EVERY = 32;
@@ -98,6 +98,7 @@ export class Work {
       this.writes++;
       this.#count({ ...before, rev: before.rev + 1 }, -1);
     }
+    await this.#letGo(heldBy(before), stored ? heldBy(stored) : []);
     if (leadsLane(before) && !(stored && keepsPlace(before, stored))) {
       const next = await this.first("places", ["behind", before.owner, before.lane as string]);
       if (next) await this.#put(next, stampChange(next, next, false));
@@ -120,16 +121,31 @@ export class Work {
 
   async #put(before: OperationRecord, after: OperationRecord): Promise<OperationRecord> {
     if (!this.#strict && needsSync(before, after)) throw mustSync;
-    const put = (holds?: boolean) => unlessRefused(this.#operations.put(toRow(after, holds), after.seq));
-    this.writes++;
-    if ((await put()) === undefined) {
+    if (!(await this.#write(after))) {
       if (changesIdentity(before, after)) throw await this.#taken(after);
-      // It had ended without holding its intent, and turns out to have succeeded: that must be told all the same.
-      await put(false);
+      // One that had let go, and turns out to have succeeded, must be told so although another has taken its place.
+      await this.#write(after, true);
     }
     this.#count(after, 1);
     this.#count(before, -1);
     return after;
+  }
+
+  async #write(record: OperationRecord, overtaken?: boolean): Promise<boolean> {
+    const request = this.#operations.put(toRow(record, overtaken), record.seq);
+    this.writes++;
+    return (await unlessRefused(request)) !== undefined;
+  }
+
+  /** What is held no longer goes to those that were overtaken. */
+  async #letGo(held: IDBValidKey[], still: IDBValidKey[]): Promise<void> {
+    for (const key of held) {
+      if (still.some((other) => indexedDB.cmp(key, other) === 0)) continue;
+      for (const seq of await this.seqs(IDBKeyRange.only(["overtaken", key]))) {
+        const record = await this.get(seq);
+        if (record) await this.#write(record);
+      }
+    }
   }
 
   /** Whether somebody stands at the front of a lane that the record enters. */
