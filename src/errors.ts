@@ -48,6 +48,9 @@ export interface ErrorRecord {
   readonly state: string;
   readonly attempts: number;
   readonly uncertainSince?: number | undefined;
+  /** An attempt that may be under way. */
+  readonly mark?: unknown;
+  readonly wire?: { readonly dedupes: boolean } | undefined;
 }
 
 /** What a {@link SamekeyError} is made from, besides its code. */
@@ -65,35 +68,70 @@ export interface ErrorDetails<Data = unknown> {
   readonly fields?: readonly string[] | undefined;
 }
 
-const text: Record<ErrorCode, readonly [happened: string, applied: string, next: string]> = {
+/** A sentence, or one that depends on where the operation stands. */
+type Sentence = string | ((record: ErrorRecord | undefined) => string);
+
+const isOver = (record: ErrorRecord | undefined): boolean =>
+  ["succeeded", "rejected", "expired", "misused", "canceled"].includes(record?.state ?? "");
+
+const isUncertain = (record: ErrorRecord | undefined): boolean =>
+  record !== undefined && !isOver(record) && (record.uncertainSince !== undefined || record.mark !== undefined);
+
+/** Whether the operation was applied, as truthfully as its record can tell. */
+const standing =
+  (subject: string, unknown = "may have been applied"): Sentence =>
+  (record) => {
+    if (record === undefined) return `${subject} ${unknown}.`;
+    if (record.state === "succeeded") return `${subject} was applied.`;
+    if (isOver(record)) return `${subject} was not applied.`;
+    if (record.state === "unresolved" || isUncertain(record)) return `${subject} may have been applied.`;
+    return `${subject} has not been applied so far.`;
+  };
+
+const byThisAttempt: Sentence = (record) =>
+  `Nothing was applied by the attempt that was answered${isUncertain(record) ? "; an earlier one may have been applied." : "."}`;
+
+const lookUp = "Find out with the API's own look-up, then `reconcile` it";
+const lookUpOrRetry: Sentence = (record) =>
+  record?.wire?.dedupes === false
+    ? `${lookUp}; it is not sent again, because the API does not deduplicate.`
+    : `${lookUp}, or \`retry\` it within the key's life.`;
+const whenRefused =
+  (whenOver: string): Sentence =>
+  (record) =>
+    record?.state === "blocked"
+      ? "The operation is kept: remove the cause and `retry` it, or find out and `reconcile` or `discard` it."
+      : whenOver;
+
+const text: Record<ErrorCode, readonly [happened: string, applied: Sentence, next: Sentence]> = {
   key_reused: [
-    "The server has seen this idempotency key with a different request",
-    "Nothing was applied by this request; an earlier one under the same key may have been.",
+    "This idempotency key belongs to a different request",
+    "Nothing was applied by this request; the other one may have been applied.",
     "Fix the program: one key belongs to one request.",
   ],
   unprocessable: [
     "The server answered 422: it understood the request and refused its content",
-    "Nothing was applied by the answered attempt.",
-    'Fix the body, or declare `unprocessable: "rejected"` where 422 is ordinary form validation.',
+    byThisAttempt,
+    whenRefused('Fix the body, or declare `unprocessable: "rejected"` where 422 is ordinary form validation.'),
   ],
   key_missing: [
     "The server did not accept the idempotency key",
-    "Nothing was applied.",
-    "Check the key's place, name and format against the API's documentation.",
+    byThisAttempt,
+    whenRefused("Check the key's header, format and length against the API's documentation."),
   ],
   intent_mismatch: [
     "This intent is already recorded with a different request",
-    "Nothing was sent now; the recorded operation keeps its own outcome.",
+    (record) => `Nothing was sent now. ${say(standing("The recorded operation"), record)}`,
     'Finish or discard the recorded operation (`error.record`), use another intent, or declare `onIntentMismatch: "keep-first"`.',
   ],
   already_sent: [
-    "The operation cannot be canceled: an attempt was sent",
-    "It may have been applied.",
-    "Wait for its outcome, or discard it with a reason.",
+    "The operation cannot be canceled, because it was sent",
+    standing("It"),
+    (record) => (isOver(record) ? "Its outcome stands." : "Wait for its outcome, or `discard` it with a reason."),
   ],
   in_flight: [
-    "An attempt of the operation may still arrive at the server",
-    "It may have been applied.",
+    "An attempt of the operation is under way and may still arrive at the server",
+    standing("It"),
     "Wait for the attempt to end, then try again.",
   ],
   unknown_operation: [
@@ -114,43 +152,39 @@ const text: Record<ErrorCode, readonly [happened: string, applied: string, next:
     "Tell the user; the intent is free again.",
   ],
   key_expired: [
-    "The server may no longer remember the idempotency key",
+    "The server may no longer remember the idempotency key, and the outcome is unknown",
     "The operation may have been applied.",
-    "Find out with the API's own look-up, then `reconcile` it; it is not sent again.",
+    `${lookUp}; it is not sent again.`,
   ],
   deadline: [
-    "The operation's deadline passed with its outcome unknown",
-    "It may have been applied.",
-    "Find out with the API's own look-up, then `reconcile` it, or `retry` it within the key's life.",
-  ],
-  attempts: [
-    "No attempts are left and the outcome is unknown",
+    "The operation's deadline passed, and the outcome is unknown",
     "The operation may have been applied.",
-    "Find out with the API's own look-up, then `reconcile` it, or `retry` it within the key's life.",
+    lookUpOrRetry,
   ],
+  attempts: ["No attempts are left, and the outcome is unknown", "The operation may have been applied.", lookUpOrRetry],
   refused_while_uncertain: [
     "A refusal that does not speak for the key followed an attempt whose outcome is unknown",
     "The operation may have been applied.",
-    "Remove the cause and `retry` it, or find out and `reconcile` it.",
+    "Remove the cause and `retry` it, or find out with the API's own look-up and `reconcile` it.",
   ],
   discarded: [
     "The operation was discarded with its outcome unknown",
-    "It may have been applied.",
-    "Reconcile with the API's own look-up before doing it anew.",
+    "The operation may have been applied.",
+    "Find out with the API's own look-up before doing it anew.",
   ],
   pending: [
     "The operation has no outcome yet",
-    "It may have been applied.",
-    "Nothing is lost: it goes on in the background; wait for its outcome, or attach to it later.",
+    standing("It", "may or may not have been applied"),
+    "Nothing is lost: wait for its outcome, or attach to it later.",
   ],
   blocked: [
-    "The operation is alive but needs someone",
-    "It is not sent while it is blocked.",
-    "Remove the cause (sign in, or see `error.record`), then `retry` it or send it again.",
+    "The operation is kept, but it needs someone before it can go on",
+    standing("It", "may or may not have been applied"),
+    "Remove the cause (sign in, or see `error.record`), then send it again or `retry` it.",
   ],
   closed: [
-    "The SDK was closed while the operation was under way",
-    "It may have been applied.",
+    "The SDK was closed before the operation had an outcome",
+    standing("It", "may or may not have been applied"),
     "Nothing is lost: the next `start()` or `resume()` goes on with it.",
   ],
   lane: [
@@ -159,44 +193,48 @@ const text: Record<ErrorCode, readonly [happened: string, applied: string, next:
     "Resolve the head of the lane (`error.record`); this one then goes on by itself.",
   ],
   not_durable: [
-    "The store could not confirm that the operation was recorded",
+    "The store could not confirm the write, which may or may not have been recorded",
     "Nothing was sent.",
-    "Try again; if it was recorded after all, it is canceled as soon as the store answers.",
+    "Try again; an operation that was recorded after all is canceled as soon as the store answers.",
   ],
   store_full: [
-    "The store has no room for the operation",
+    "The store has no room left",
     "Nothing was recorded or sent.",
     "Free disk space or raise the quota, then try again.",
   ],
-  unavailable: ["The store could not be opened or used", "Nothing was sent.", "Remove the cause and try again."],
+  unavailable: ["The store could not be opened or used", "Nothing was sent.", "Remove the cause, then try again."],
   stalled: [
     "The store did not answer in time",
     "Nothing was sent.",
-    "Try again; close other programs or tabs that hold the store.",
+    "Close other programs or tabs that hold the store, then try again; an operation that was recorded after all is canceled as soon as the store answers.",
   ],
   corrupt: [
-    "The store's file is damaged or is not a samekey store",
-    "Nothing was sent and the file was left as it is.",
-    "Move the file away or restore it; it is never replaced silently.",
+    "The store is damaged, or is not a samekey store",
+    "Nothing was sent, and the store was left as it is.",
+    "Restore it from a copy or move it away; it is never replaced silently.",
   ],
   newer_schema: [
     "The store was written by a newer version of samekey",
-    "Nothing was sent and the store was left as it is.",
+    "Nothing was sent, and the store was left as it is.",
     "Upgrade samekey.",
   ],
   unreadable: [
     "The operation succeeded, but its answer could not be read as declared",
     "It was applied.",
-    "Do not repeat it: read `error.data`, and correct the schema.",
+    "Do not repeat it; read `error.data` where there is any, and correct the schema if it is wrong.",
   ],
-  canceled: ["The operation was canceled before it was sent", "Nothing was applied.", "Nothing to do."],
+  canceled: ["The operation was canceled before it was sent", "Nothing was applied.", "There is nothing to do."],
 };
 
-/** Turns a code and its particulars into the sentence a reader gets. */
-function compose(code: ErrorCode, details: ErrorDetails): string {
+function say(sentence: Sentence, record: ErrorRecord | undefined): string {
+  return typeof sentence === "string" ? sentence : sentence(record);
+}
+
+/** Turns a code and its particulars into the sentences a reader gets. */
+function compose(code: ErrorCode, { detail, record }: ErrorDetails): string {
   const [happened, applied, next] = text[code];
-  const what = details.detail ? `${happened}: ${details.detail.replace(/\.$/, "")}.` : `${happened}.`;
-  return `${what} ${applied} ${next}`;
+  const what = detail ? `${happened}: ${detail.replace(/\.$/, "")}.` : `${happened}.`;
+  return `${what} ${say(applied, record)} ${say(next, record)}`;
 }
 
 /**
@@ -239,9 +277,12 @@ export class SamekeyError<Code extends ErrorCode = ErrorCode, Data = unknown> ex
 
   // The brand, not the prototype: two copies of the package recognise each other's errors.
   static override [Symbol.hasInstance](value: unknown): boolean {
-    if (typeof value !== "object" || value === null || !(brand in value)) return false;
-    const { kind } = this as { readonly kind?: string };
-    return kind === undefined || (value as Record<symbol, unknown>)[brand] === kind;
+    if (typeof value !== "object" || value === null) return false;
+    const kind = (value as Record<symbol, unknown>)[brand];
+    if (this === SamekeyError) return kind !== undefined;
+    const own = Object.getOwnPropertyDescriptor(this, "kind")?.value as unknown;
+    // A user's own subclass has no brand; its prototype decides.
+    return own === undefined ? super[Symbol.hasInstance](value) : kind === own;
   }
 }
 
