@@ -222,8 +222,10 @@ describe("after every outcome", () => {
     await expect
       .poll(async () => {
         const { rows } = await fixture.pool.query(
-          `SELECT (SELECT count(*)::int FROM pg_locks WHERE locktype = 'advisory') AS locks,
-                  (SELECT count(*)::int FROM pg_stat_activity WHERE state LIKE 'idle in transaction%') AS open`,
+          `SELECT (SELECT count(*)::int FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+                    WHERE l.locktype = 'advisory' AND d.datname = current_database()) AS locks,
+                  (SELECT count(*)::int FROM pg_stat_activity
+                    WHERE state LIKE 'idle in transaction%' AND datname = current_database()) AS open`,
         );
         return rows[0];
       })

@@ -168,7 +168,9 @@ async function startChild(): Promise<{ child: ChildProcess; url: string }> {
 /** Until a transfer waits for the account's row. */
 async function untilWaiting(pool: ReturnType<typeof makePool>): Promise<void> {
   for (;;) {
-    const { rows } = await pool.query("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
+    const { rows } = await pool.query(
+      "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
+    );
     if (rows.length > 0) return;
   }
 }
