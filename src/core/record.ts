@@ -219,7 +219,13 @@ export function occupiesLane(record: OperationRecord): boolean {
   return record.lane !== undefined && !isSettled(record);
 }
 
-/** When a record is next due, and when that was decided: a clock that stands before `since` has jumped back. */
+/**
+ * By how much a clock may lag without having jumped back, in milliseconds: those of two tabs differ a little, and a
+ * store gets to look some time after `now` was read.
+ */
+const LAG = 10_000;
+
+/** When a record is next due, and a time before which the clock cannot stand unless it has jumped back. */
 export interface Schedule {
   readonly due: number;
   readonly since: number;
@@ -248,15 +254,20 @@ export function windowEnd(record: OperationRecord): number | undefined {
  */
 export function scheduleOf(record: OperationRecord): Schedule | undefined {
   if (record.parked) return undefined;
-  if (record.lease) return { due: record.lease.until, since: record.lease.until - record.lease.length };
+  if (record.lease) return { due: record.lease.until, since: record.lease.until - record.lease.length - LAG };
   if (record.state === "pending" || (hasOutcome(record) && !record.delivered)) {
-    return { due: record.nextAttemptAt, since: record.nextAttemptAt - record.delay };
+    return { due: record.nextAttemptAt, since: record.nextAttemptAt - record.delay - LAG };
   }
   if (record.state === "blocked") {
     const end = Math.min(windowEnd(record) ?? Number.POSITIVE_INFINITY, record.deadline ?? Number.POSITIVE_INFINITY);
     return Number.isFinite(end) ? { due: end, since: 0 } : undefined;
   }
   return undefined;
+}
+
+/** Whether someone holds the record by a lease that is not over. One from the future is: the clock has jumped back. */
+export function isHeld({ lease }: Pick<OperationRecord, "lease">, now: number): boolean {
+  return lease !== undefined && lease.until > now && lease.until - lease.length - LAG <= now;
 }
 
 /** Whether the `settled` hook is owed this record: settled, or unresolved. */

@@ -1,7 +1,7 @@
 /** What every store does in the same way around a write, whatever it writes to. */
 
 import type { NewRecord, OperationRecord } from "../core/record.js";
-import { occupiesLane, scheduleOf } from "../core/record.js";
+import { isHeld, occupiesLane, scheduleOf } from "../core/record.js";
 
 /** A new record as it is stored. */
 export function stampNew(given: NewRecord, seq: number, parked: boolean): OperationRecord {
@@ -55,8 +55,7 @@ export function holderOf(record: OperationRecord): string | undefined {
 
 /** Whether nobody holds the record, or only by a lease that is over. */
 export function isFree(record: OperationRecord, now: number): boolean {
-  if (!record.lease) return true;
-  return record.lease.until <= now || record.lease.until - record.lease.length > now;
+  return !isHeld(record, now);
 }
 
 /** When the record is due, seen from `now`: a wait that began in the future is over (the clock has jumped back). */

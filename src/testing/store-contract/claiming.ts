@@ -5,6 +5,7 @@ import type { ContractCase } from "./harness.js";
 import { on } from "./harness.js";
 import { blocked, leased, newRecord, postponed, rejected, succeeded, T0 } from "./records.js";
 
+const minute = 60_000;
 const keep = (record: OperationRecord) => record;
 
 async function insertAll(store: Store, ...changes: Parameters<typeof newRecord>[0][]): Promise<OperationRecord[]> {
@@ -81,12 +82,21 @@ export const claiming: readonly ContractCase[] = [
   on("a lease that ends beyond now and its length is over", async ({ store }) => {
     const [a, b] = await insertAll(store, {}, {});
     await store.claim({ now: T0, limit: 2 }, (it) => leased(it, "tab-1", T0, 1000));
-    same(await claimIds(store, T0 - 1, { ids: [a?.id] }), [a?.id], "by name, after the clock jumped back");
-    same(await claimIds(store, T0 - 1), [b?.id], "and by time");
+    same(await claimIds(store, T0 - minute, { ids: [a?.id] }), [a?.id], "by name, after the clock jumped back");
+    same(await claimIds(store, T0 - minute), [b?.id], "and by time");
+  }),
+
+  on("a clock that lags a little has not jumped back", async ({ store }) => {
+    const [held, waiting] = await insertAll(store, {}, {});
+    await store.claim({ now: T0, limit: 1, ids: [held?.id ?? ""] }, (it) => leased(it, "tab-1", T0, 1000));
+    await store.update(waiting?.id ?? "", (it) => postponed(it, T0, 5000));
+    // Another tab's clock, or one that was read before the store got to look.
+    same(await claimIds(store, T0 - 5000), [], "no lease is broken for it, and no wait cut short");
+    same(await claimIds(store, T0 - 5000, { ids: [held?.id] }), [], "not by name either");
   }),
 
   on("a wait that began in the future is over", async ({ store }) => {
-    const twoDays = 172_800_000;
+    const twoDays = 2_880 * minute;
     const [record] = await insertAll(store, {});
     await store.update(record?.id ?? "", (it) => postponed(it, T0, 5000));
     same(await claimIds(store, T0 + 4999), [], "while the clock is right, the wait is kept");
