@@ -5,7 +5,9 @@ import { parseHttpDate } from "../core/retry-after.js";
 import { MisuseError } from "../errors.js";
 import type { Clock } from "../store.js";
 import type { ResolvedOperation } from "./options.js";
+import type { Health } from "./origins.js";
 import { storableHeaders } from "./result.js";
+import type { HeaderMap } from "./types.js";
 
 /** What one attempt needs from its surroundings. */
 export interface AttemptEnvironment {
@@ -23,9 +25,15 @@ export interface AttemptEnvironment {
   readonly controller: AbortController;
 }
 
+/** An abort that is ours, not a time-out: it tells nothing of the origin. */
+function isOurs(signal: AbortSignal): boolean {
+  return signal.aborted && (signal.reason as { name?: unknown } | null)?.name !== "TimeoutError";
+}
+
 /** What came of an attempt. */
 export interface AttemptResult {
   readonly signal: Signal;
+  readonly health: Health;
   readonly response?: StoredResponse;
   readonly block?: BlockedBy;
   /** Not sent because someone else is signed in now: nothing to retry until the owner is back. */
@@ -79,12 +87,12 @@ async function send(record: OperationRecord, env: AttemptEnvironment, signal: Ab
   // Set last, so that nothing else decides which key travels.
   headers.set(record.wire.name, record.wire.value);
 
-  let made = false;
+  let sent = 0;
   const once = async (url: string): Promise<Response> => {
     // Synchronous up to fetch: no sign-out can come in between.
     if (!env.mayBeSent(record)) throw foreign;
     signal.throwIfAborted();
-    made = true;
+    sent++;
     return env.fetch(url, {
       method: record.request.method,
       headers,
@@ -98,16 +106,19 @@ async function send(record: OperationRecord, env: AttemptEnvironment, signal: Ab
     const response = await until(signal, follow(record, env, once));
     return await readAnswer(response, signal, env.clock.now());
   } catch (error) {
+    // Where it was thrown decides, never what it says. Behind a redirect something was sent already.
+    if (sent > 1 || (sent === 1 && !provesUnsent(error))) {
+      return { signal: { kind: "thrown" }, health: isOurs(signal) ? "unknown" : "failed", error };
+    }
     if (error === foreign) return { ...unsent(undefined), foreign: true };
-    // Where it was thrown decides, never what it says.
-    return made && !provesUnsent(error) ? { signal: { kind: "thrown" }, error } : unsent(error);
+    return { ...unsent(error), health: sent === 0 ? "unknown" : "failed" };
   }
 }
 
 const foreign = new Error("samekey: another owner is signed in");
 
 function unsent(error: unknown): AttemptResult {
-  return { signal: { kind: "unsent" }, error };
+  return { signal: { kind: "unsent" }, health: "unknown", error };
 }
 
 /** Sends through ky; on a platform that sees redirects, 307 and 308 to the same origin are sent on under the same key. */
@@ -127,7 +138,8 @@ async function follow(
       fetch: () => once(url),
     });
     const location = response.headers.get("location");
-    const again = env.seesRedirects && (response.status === 307 || response.status === 308) && location !== null;
+    const followed = env.seesRedirects && record.wire.redirect === "same-origin";
+    const again = followed && (response.status === 307 || response.status === 308) && location !== null;
     if (!again || hop >= MAX_HOPS || !URL.canParse(location, url)) return response;
     const target = new URL(location, url);
     if (target.origin !== record.origin) return response;
@@ -137,8 +149,10 @@ async function follow(
 }
 
 async function readAnswer(response: Response, signal: AbortSignal, now: number): Promise<AttemptResult> {
-  if (response.type === "opaqueredirect") return { signal: { kind: "opaque", redirect: true } };
-  if (response.type === "opaque" || response.status === 0) return { signal: { kind: "opaque", redirect: false } };
+  const redirect = response.type === "opaqueredirect";
+  if (redirect || response.type === "opaque" || response.status === 0) {
+    return { signal: { kind: "opaque", redirect }, health: "unknown" };
+  }
   const { status, headers } = response;
   try {
     const body = await until(signal, response.arrayBuffer());
@@ -146,12 +160,18 @@ async function readAnswer(response: Response, signal: AbortSignal, now: number):
     const serverDate = speaks ? parseHttpDate(headers.get("date"), now) : undefined;
     return {
       signal: { kind: "answer", status, headers, body },
+      health: status >= 500 ? "failed" : "answered",
       status,
       response: { status, headers: storableHeaders(headers), body, replayed: isReplay(headers) },
       ...(serverDate !== undefined && { serverDate }),
     };
   } catch (error) {
-    return { signal: { kind: "answer", status, headers }, status, error };
+    return {
+      signal: { kind: "answer", status, headers },
+      health: isOurs(signal) ? "unknown" : "failed",
+      status,
+      error,
+    };
   }
 }
 
@@ -162,23 +182,38 @@ async function attemptHeaders(
 ): Promise<Headers | null> {
   const { request, owner, name, id } = record;
   const headers = new Headers(request.headers);
+  const isBase = record.origin === env.baseOrigin;
   merge(headers, env.transient);
-  if (env.operation.headers && record.origin === env.baseOrigin) {
+  if (env.operation.headers && isBase) {
     const given = await env.operation.headers({ owner, name, url: request.url, id, attempt: record.attempts, signal });
     if (given === null) return null;
-    try {
-      merge(headers, new Headers((given ?? {}) as HeadersInit));
-    } catch (cause) {
-      throw new MisuseError("bad_option", {
-        detail: "`headers()` answered with what HTTP cannot carry",
-        record,
-        cause,
-      });
-    }
+    merge(headers, toHeaders(given, "headers()", record));
   }
   if (request.contentType !== undefined) headers.set("content-type", request.contentType);
   // With cookies the browser decides who is asking; this lets the server compare.
-  if (request.credentials && request.credentials !== "omit") headers.set("samekey-owner", encodeURIComponent(owner));
+  if (isBase && request.credentials && request.credentials !== "omit")
+    headers.set("samekey-owner", encodeURIComponent(owner));
+  return headers;
+}
+
+/**
+ * Headers as a program gave them. The platform's own error is not passed on: it quotes the value.
+ *
+ * @throws MisuseError `bad_option`, naming the header
+ */
+export function toHeaders(given: HeaderMap | Headers | undefined, what: string, record?: OperationRecord): Headers {
+  const headers = new Headers();
+  if (given !== undefined && typeof given !== "object") {
+    throw new MisuseError("bad_option", { detail: `\`${what}\` is no object of headers`, record });
+  }
+  for (const [name, value] of given instanceof Headers ? given : Object.entries(given ?? {})) {
+    try {
+      if (value !== undefined) headers.append(name, value);
+    } catch {
+      const detail = `\`${what}\` holds a header ${JSON.stringify(name)} whose name or value HTTP cannot carry`;
+      throw new MisuseError("bad_option", { detail, record });
+    }
+  }
   return headers;
 }
 

@@ -3,7 +3,7 @@ import { toMs } from "../core/durations.js";
 import { checkKey, deriveKey, mintUuid, renderKey } from "../core/key.js";
 import type { Random } from "../core/random.js";
 import type { NewRecord, StoredRequest } from "../core/record.js";
-import { MisuseError } from "../errors.js";
+import { toHeaders } from "./attempt.js";
 import { bad, type ResolvedOperation } from "./options.js";
 import type { CallOptions } from "./types.js";
 
@@ -37,6 +37,8 @@ export interface DraftContext {
   readonly url?: string | undefined;
 }
 
+const known = ["intent", "id", "key", "owner", "lane", "headers", "deadline"];
+
 /**
  * Checks and serialises one call.
  *
@@ -44,13 +46,18 @@ export interface DraftContext {
  */
 export function createDraft(input: unknown, call: CallOptions, context: DraftContext): Draft {
   const { operation } = context;
+  for (const option of Object.keys(call)) {
+    if (!known.includes(option)) bad(`\`${option}\` is not an option of a call; known are ${known.join(", ")}`);
+  }
   const owner = call.owner ?? context.owner();
   if (owner === undefined) bad("`owner` answered undefined: nobody is signed in, so this is nobody's operation");
-  if (owner === "" || owner === "*") bad(`the owner ${JSON.stringify(owner)} is not one user's id`);
+  if (typeof owner !== "string" || owner === "" || owner === "*") {
+    bad(`the owner ${JSON.stringify(owner)} is not one user's id`);
+  }
   const value = validate(operation, input);
   const frozen = freezeBody(value, operation.maxBody);
-  const url = context.url === undefined ? resolveUrl(operation, input, context.baseUrl) : new URL(context.url);
-  const headers = callHeaders(call);
+  const url = checkUrl(context.url ?? resolveUrl(operation, input, context.baseUrl));
+  const headers = call.headers && toHeaders(call.headers, "headers");
   const contentType = headers?.get("content-type") ?? frozen.contentType;
   const { kept, dropped, transient } = splitHeaders(headers, operation);
   if (operation.definition?.options.intent === "required" && call.intent === undefined) {
@@ -129,8 +136,10 @@ function validate(operation: ResolvedOperation, input: unknown): unknown {
   const schema = operation.options.body;
   if (!schema) return input;
   const result = schema["~standard"].validate(input);
-  if (result instanceof Promise)
+  if (result instanceof Promise) {
+    result.catch(() => {});
     bad(`\`operations.${operation.name}.body\` validates asynchronously; a call is synchronous`);
+  }
   if (!result.issues) return result.value;
   const issues = result.issues.map(({ message, path }) => {
     const steps = (path ?? []).map((step) => String(typeof step === "object" ? step.key : step));
@@ -139,24 +148,22 @@ function validate(operation: ResolvedOperation, input: unknown): unknown {
   return bad(`the body of \`${operation.name}\` does not fit its schema: ${issues.join("; ")}`);
 }
 
-function resolveUrl(operation: ResolvedOperation, input: unknown, baseUrl: string | undefined): URL {
+function resolveUrl(operation: ResolvedOperation, input: unknown, baseUrl: string | undefined): string {
   const path = operation.definition?.path;
-  const written = typeof path === "function" ? path(input as never) : (path ?? "");
+  const written: unknown = typeof path === "function" ? path(input as never) : path;
   if (typeof written !== "string") bad(`the path of \`${operation.name}\` is not a string`);
-  if (/^https?:\/\//i.test(written)) return new URL(written);
+  if (/^https?:\/\//i.test(written)) return written;
   if (baseUrl === undefined)
     bad(`\`baseUrl\` is missing, so ${JSON.stringify(written)} of \`${operation.name}\` leads nowhere`);
   const [base = "", query = ""] = baseUrl.split("?", 2);
-  return new URL(`${base.replace(/\/$/, "")}/${written.replace(/^\//, "")}${query && `?${query}`}`);
+  return `${base.replace(/\/$/, "")}/${written.replace(/^\//, "")}${query && `${written.includes("?") ? "&" : "?"}${query}`}`;
 }
 
-function callHeaders(call: CallOptions): Headers | undefined {
-  if (call.headers === undefined) return undefined;
-  try {
-    return new Headers(call.headers as HeadersInit);
-  } catch (cause) {
-    throw new MisuseError("bad_option", { detail: "`headers` holds a name or value that HTTP cannot carry", cause });
-  }
+/** Credentials in a URL would be at rest, and `fetch` refuses them anyway. */
+function checkUrl(given: string): URL {
+  const url = URL.canParse(given) ? new URL(given) : bad(`${JSON.stringify(given)} is no URL`);
+  if (url.username || url.password) bad("the URL holds a user name or password; pass credentials from `headers()`");
+  return url;
 }
 
 function splitHeaders(

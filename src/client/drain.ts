@@ -3,10 +3,12 @@ import type { Emitter } from "./events.js";
 import type { Gate } from "./gate.js";
 import { prune } from "./janitor.js";
 import type { Journal } from "./journal.js";
+import type { Leases } from "./leases.js";
 import type { ResolvedOptions } from "./options.js";
 import type { Origins } from "./origins.js";
 import type { Owners } from "./owners.js";
-import type { Holder, Platform } from "./platform-port.js";
+import type { Platform } from "./platform-port.js";
+import type { Waiting } from "./waiting.js";
 import type { Worker } from "./worker.js";
 
 /** What {@link Drain.resume} did. */
@@ -33,6 +35,7 @@ export interface ResumeRequest {
 
 /** One `resume` under way. */
 interface Errand {
+  readonly request: ResumeRequest;
   readonly until: number;
   readonly finish: () => void;
 }
@@ -48,7 +51,8 @@ export interface DrainParts {
   readonly origins: Origins;
   readonly gate: Gate;
   readonly worker: Worker;
-  readonly holder: Holder;
+  readonly leases: Leases;
+  readonly waiting: Waiting;
   readonly emitter: Emitter;
 }
 
@@ -91,7 +95,7 @@ export class Drain {
   }
 
   async resume(request: ResumeRequest): Promise<ResumeReport> {
-    const { options, owners, emitter, journal } = this.#parts;
+    const { options, owners, emitter, journal, waiting } = this.#parts;
     const release = request.owner === undefined ? () => {} : owners.grant(request.owner);
     const whose = request.owner ?? owners.present();
     const owner = whose === "*" ? undefined : whose;
@@ -104,32 +108,33 @@ export class Drain {
     };
     const events = ["settled", "blocked", "unresolved"] as const;
     const stops = events.map((event) => emitter.on(event, count));
+    const over = new Error("samekey: the time is over");
     try {
       if (whose === undefined || request.signal?.aborted) return report;
-      await this.#welcome(owner ?? "*");
-      const store = await journal.open();
-      report.remaining = (await store.counts(owner)).pending ?? 0;
-      await this.#errand(options.clock.now() + request.wait, request.signal);
-      report.remaining = (await store.counts(owner)).pending ?? 0;
-      return report;
+      const until = options.clock.now() + request.wait;
+      const work = async (): Promise<void> => {
+        await this.#welcome(whose);
+        const store = await journal.open();
+        report.remaining = (await store.counts(owner)).pending ?? 0;
+        await this.#errand(request, until);
+        report.remaining = (await store.counts(owner)).pending ?? 0;
+      };
+      await waiting.until(work, request.signal, request.wait, () => over);
+    } catch (error) {
+      // However the waiting ends: what was under way goes on.
+      if (error !== over && !request.signal?.aborted) throw error;
     } finally {
       for (const stop of stops) stop();
+      for (const errand of this.#errands) if (errand.request === request) this.#errands.delete(errand);
+      this.kick();
       release();
     }
+    return report;
   }
 
-  #errand(until: number, signal: AbortSignal | undefined): Promise<void> {
-    return new Promise((resolve) => {
-      const errand = {
-        until,
-        finish: () => {
-          this.#errands.delete(errand);
-          signal?.removeEventListener("abort", errand.finish);
-          resolve();
-        },
-      };
-      signal?.addEventListener("abort", errand.finish);
-      this.#errands.add(errand);
+  #errand(request: ResumeRequest, until: number): Promise<void> {
+    return new Promise((finish) => {
+      this.#errands.add({ request, until, finish });
       this.#run();
       this.kick();
     });
@@ -137,9 +142,9 @@ export class Drain {
 
   /** What waited for someone who is here now: leases of the dead, and operations that lacked credentials. */
   async #welcome(whose: string | undefined): Promise<void> {
-    const { journal, owners, options } = this.#parts;
+    const { journal, owners, options, leases, worker } = this.#parts;
     try {
-      await this.#relieve();
+      await leases.relieve();
       const owner = whose ?? owners.present();
       if (owner === undefined) return;
       const store = await journal.open();
@@ -149,7 +154,7 @@ export class Drain {
         const waiting = records.filter(({ blockedBy }) => blockedBy === "credentials");
         const event = { type: "retry" as const, at: options.clock.now() };
         await Promise.all(
-          waiting.map(({ id, name }) => journal.change(id, { ...event, hook: this.#parts.worker.hasHook(name) })),
+          waiting.map((record) => journal.change(record.id, { ...event, hook: worker.operationOf(record).hooked })),
         );
         after = records.at(-1)?.seq;
         if (after === undefined) break;
@@ -158,14 +163,6 @@ export class Drain {
     } catch (error) {
       this.#report(error);
     }
-  }
-
-  /** Ends the leases of holders that are certainly gone. */
-  async #relieve(): Promise<void> {
-    const { journal, holder } = this.#parts;
-    const isDead = await holder.survey();
-    const store = await journal.open();
-    await store.relieve(isDead);
   }
 
   #wanted(): boolean {
@@ -199,13 +196,12 @@ export class Drain {
       }
       const now = options.clock.now();
       for (const errand of this.#errands) {
-        const nothing = !failed && this.#parts.worker.idle && (next === undefined || next > errand.until);
-        if (now >= errand.until || (nothing && !this.#stale)) errand.finish();
+        const isIdle = !failed && this.#parts.worker.busy === 0 && (next === undefined || next > errand.until);
+        if (isIdle && !this.#stale) errand.finish();
       }
       if (!this.#wanted() || this.#stale) continue;
       if (this.#started) await this.#tidy(now);
-      const soonest = Math.min(next ?? Number.POSITIVE_INFINITY, ...[...this.#errands].map(({ until }) => until));
-      await this.#sleep(Math.max(0, Math.min(soonest - now, platform.pollEvery)));
+      await this.#sleep(Math.max(0, Math.min((next ?? Number.POSITIVE_INFINITY) - now, platform.pollEvery)));
     }
   }
 
@@ -218,7 +214,8 @@ export class Drain {
     for (const owner of acting ?? [undefined]) {
       const now = options.clock.now();
       const { closed, room, next: probe } = origins.survey(now);
-      const limit = Math.min(gate.free, room);
+      // Hooks hold no slot, but no more of them than of attempts run at once either.
+      const limit = Math.min(gate.free, room, 2 * options.concurrency - worker.busy);
       if (limit <= 0) break;
       const query = { now, limit, ...(owner !== undefined && { owner }), exceptOrigins: closed };
       const claimed = await journal.claim(query, (record) => worker.begin(record));
@@ -240,8 +237,8 @@ export class Drain {
   async #sleep(ms: number): Promise<void> {
     this.#waker = new AbortController();
     try {
-      await this.#parts.options.clock.sleep(ms, this.#waker.signal, this.#errands.size === 0);
-      await this.#relieve();
+      await this.#parts.options.clock.sleep(ms, this.#waker.signal, true);
+      await this.#parts.leases.relieve();
     } catch {
       // Kicked, or the store failed: the next round tells.
     } finally {

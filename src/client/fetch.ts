@@ -1,8 +1,8 @@
 import type { OperationRecord } from "../core/record.js";
 import { MisuseError } from "../errors.js";
 import { createDraft, type Draft } from "./draft.js";
-import { bad, type ResolvedOptions } from "./options.js";
-import { headersOf, readError } from "./result.js";
+import { bad, FETCH, type ResolvedOptions } from "./options.js";
+import { headersOf, readError, readResult } from "./result.js";
 import type { CallOptions, SendOptions } from "./types.js";
 
 /** What `fetch` takes, and what samekey adds to it. */
@@ -31,54 +31,58 @@ export function createFetch(parts: FetchParts): SdkFetch {
     const { options, passThrough } = parts;
     const base = parts.baseUrl();
     const request = input instanceof Request ? input : undefined;
-    const url = request ? new URL(request.url) : new URL(String(input), base);
+    const url = new URL(request ? request.url : String(input), base);
     const method = (init.method ?? request?.method ?? "GET").toUpperCase();
-    if (base === undefined || url.origin !== new URL(base).origin || !WRITES.has(method)) {
+    const headers = new Headers(init.headers ?? request?.headers);
+    const isStream = /\btext\/event-stream\b/i.test(headers.get("accept") ?? "");
+    if (base === undefined || url.origin !== new URL(base).origin || !WRITES.has(method) || isStream) {
       return passThrough(input as RequestInfo, init as RequestInit);
     }
-    if (init.mode === "no-cors") bad('`mode: "no-cors"` strips the idempotency key; use "cors"');
-    const headers = new Headers(init.headers ?? request?.headers);
-    const operation = options.undeclared("fetch");
+    if ((init.mode ?? request?.mode) === "no-cors") bad('`mode: "no-cors"` strips the idempotency key; use "cors"');
+    const { intent, lane, deadline, owner = parts.owner(), signal = request?.signal } = init;
+    const operation = options.undeclared(FETCH);
     const carried = headers.get(operation.header);
     headers.delete(operation.header);
-    const draft = createDraft(await bodyOf(request, init), callOf(init, headers, unquote(carried)), {
-      operation,
-      baseUrl: base,
-      owner: parts.owner,
-      now: options.clock.now(),
-      random: options.random,
-      method,
-      url: url.href,
-    });
-    const signal = init.signal ?? request?.signal ?? undefined;
-    return responseOf(await parts.drive(draft, { signal }));
+    // With an intent the recorded key replaces the request's: a caller that mints one per call still has one key.
+    const key = intent === undefined && carried !== null ? unquote(carried) : undefined;
+    const draft = createDraft(
+      await bodyOf(request, init),
+      { intent, lane, deadline, headers, key, owner: init.owner },
+      {
+        operation,
+        baseUrl: base,
+        owner: () => owner,
+        now: options.clock.now(),
+        random: options.random,
+        method,
+        url: url.href,
+      },
+    );
+    return responseOf(await parts.drive(draft, { signal: signal ?? undefined }));
   };
-}
-
-function callOf(init: SdkFetchInit, headers: Headers, key: string | undefined): CallOptions {
-  const { intent, lane, owner, deadline } = init;
-  // With an intent the recorded key replaces the request's: a caller that mints one per call still has one key.
-  return { intent, lane, owner, deadline, headers, key: intent === undefined ? key : undefined };
 }
 
 async function bodyOf(request: Request | undefined, init: SdkFetchInit): Promise<unknown> {
   if (init.body !== undefined && init.body !== null) return init.body;
-  if (!request?.body) return undefined;
+  if (!request) return undefined;
   if (request.bodyUsed) throw new MisuseError("body_not_replayable", { detail: "the Request has been used already" });
-  return request.arrayBuffer();
+  // Not every browser has `request.body` to tell whether there is one.
+  const bytes = await request.arrayBuffer();
+  return bytes.byteLength > 0 ? bytes : undefined;
 }
 
 /** An answer that settled the operation, as a `Response`; everything else is an error. */
 async function responseOf(record: OperationRecord): Promise<Response> {
   const { state, response } = record;
-  const answered = state === "succeeded" || state === "rejected" || state === "expired";
-  if (!answered || !response || response.pruned)
-    throw (await readError(record)) ?? new Error(`samekey: no answer (${state})`);
-  const empty = [204, 205, 304].includes(response.status) || response.body === undefined;
-  return new Response(empty ? null : response.body, { status: response.status, headers: headersOf(response) });
+  const isAnswer = state === "succeeded" || state === "rejected" || state === "expired";
+  if (!isAnswer || !response || response.pruned) {
+    // A success without its answer is told as such.
+    throw (await readError(record)) ?? (await readResult(record, undefined, "store").catch((error: unknown) => error));
+  }
+  const isEmpty = [204, 205].includes(response.status) || response.body === undefined;
+  return new Response(isEmpty ? null : response.body, { status: response.status, headers: headersOf(response) });
 }
 
-function unquote(key: string | null): string | undefined {
-  if (key === null) return undefined;
+function unquote(key: string): string {
   return /^"(.*)"$/.exec(key)?.[1]?.replace(/\\(.)/g, "$1") ?? key;
 }

@@ -1,12 +1,13 @@
 import type { Clock } from "../store.js";
-import type { Origins } from "./origins.js";
+import type { Health, Origins } from "./origins.js";
 
 /** Admits attempts: so many at once in all, and as many per origin as its health allows. First come, first served. */
 export class Gate {
   readonly #origins: Origins;
   readonly #clock: Clock;
-  readonly #queues = new Map<string, (() => void)[]>();
+  readonly #queues = new Map<string, ((admitted: boolean) => void)[]>();
   readonly #probes = new Set<string>();
+  readonly #closed = new AbortController();
   #free: number;
 
   constructor(origins: Origins, clock: Clock, concurrency: number) {
@@ -15,7 +16,7 @@ export class Gate {
     this.#free = concurrency;
   }
 
-  /** How many slots are free for work that is not waiting here. */
+  /** How many slots are free. */
   get free(): number {
     return this.#free;
   }
@@ -32,33 +33,33 @@ export class Gate {
     this.#origins.enter(origin);
   }
 
-  /** Resolves once an attempt may start. The caller leaves afterwards, whatever happens. */
-  async enter(origin: string): Promise<void> {
-    while (!this.tryEnter(origin)) {
+  /** Resolves to true once the caller has a slot, which it leaves afterwards, or to false when the sdk closes. */
+  enter(origin: string): Promise<boolean> {
+    if (this.#closed.signal.aborted) return Promise.resolve(false);
+    if (this.tryEnter(origin)) return Promise.resolve(true);
+    return new Promise((resolve) => {
       const queue = this.#queues.get(origin) ?? [];
       this.#queues.set(origin, queue);
-      const turn = new Promise<void>((resolve) => queue.push(resolve));
+      queue.push(resolve);
       this.#probeLater(origin);
-      await turn;
-    }
+    });
   }
 
-  leave(origin: string, outcome: "answered" | "failed" | "unknown"): void {
+  leave(origin: string, health: Health): void {
     this.#free++;
-    this.#origins.leave(origin, this.#clock.now(), outcome);
+    this.#origins.leave(origin, this.#clock.now(), health);
     this.#admit();
   }
 
-  /** Lets everyone look again, so that they can notice that the sdk has closed. */
-  flush(): void {
-    for (const queue of this.#queues.values()) for (const turn of queue.splice(0)) turn();
+  /** Turns everyone away. */
+  close(): void {
+    this.#closed.abort();
+    for (const queue of this.#queues.values()) for (const turn of queue.splice(0)) turn(false);
   }
 
   #admit(): void {
-    let free = this.#free;
     for (const [origin, queue] of this.#queues) {
-      let room = Math.min(free, this.#origins.room(origin, this.#clock.now()));
-      for (; room > 0 && queue.length > 0; room--, free--) queue.shift()?.();
+      while (queue.length > 0 && this.tryEnter(origin)) queue.shift()?.(true);
       if (queue.length === 0) this.#queues.delete(origin);
       else this.#probeLater(origin);
     }
@@ -69,9 +70,10 @@ export class Gate {
     const wait = this.#origins.wait(origin, this.#clock.now());
     if (wait === 0 || this.#probes.has(origin)) return;
     this.#probes.add(origin);
-    void this.#clock.sleep(wait).then(() => {
+    const look = (): void => {
       this.#probes.delete(origin);
       this.#admit();
-    });
+    };
+    this.#clock.sleep(wait, this.#closed.signal, true).then(look, () => {});
   }
 }

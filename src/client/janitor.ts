@@ -1,5 +1,5 @@
 import { comparableBytes } from "../core/compare.js";
-import { isSettled, type OperationRecord } from "../core/record.js";
+import { holdsIntent, isSettled, type OperationRecord } from "../core/record.js";
 import type { Journal } from "./journal.js";
 import type { ResolvedOptions } from "./options.js";
 import type { Platform } from "./platform-port.js";
@@ -19,15 +19,16 @@ export async function prune(journal: Journal, options: ResolvedOptions, platform
   let pruned = 0;
   for (let after: number | undefined; ; ) {
     const records = await store.page({ settledBefore, after, limit: STEP });
-    const jobs = records.filter(isPrunable).map(async (record) => {
-      if (record.intent === undefined || (record.settledAt ?? 0) < forgottenBefore) return () => undefined;
+    const targets = records.filter(isPrunable);
+    const jobs = targets.map(async (record) => {
+      const isRemembered = record.intent !== undefined && holdsIntent(record);
+      if (!isRemembered || (record.settledAt ?? 0) < forgottenBefore) return () => undefined;
       if (record.hash !== undefined) return undefined;
       // Digests are made before the transaction: nothing foreign may be awaited inside one.
       const hash = await platform.digest(comparableBytes(record.request));
       return (standing: OperationRecord) => strip(standing, hash);
     });
     const changes = await Promise.all(jobs);
-    const targets = records.filter(isPrunable);
     const writes = changes.map((change, index) => {
       const target = targets[index];
       if (!change || !target) return undefined;

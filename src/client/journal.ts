@@ -1,6 +1,6 @@
 import { isSettled, type NewRecord, type OperationRecord } from "../core/record.js";
 import { type OperationEvent, transition } from "../core/transition.js";
-import { StoreError } from "../errors.js";
+import { SamekeyError, type StoreCode, StoreError } from "../errors.js";
 import type { Claimed, ClaimQuery, Inserted, Store } from "../store.js";
 import type { Emitter } from "./events.js";
 import type { Live } from "./live.js";
@@ -12,34 +12,43 @@ interface Resettable {
   readonly reset?: boolean;
 }
 
+type Change = (record: OperationRecord) => OperationRecord | undefined;
+
+/** Hears of every record that changed, here or in another tab; of `undefined` when it was removed. */
+export type NewsListener = (id: string, record: OperationRecord | undefined) => void;
+
 /** All access to the store, and the news of every change: to handles, listeners and other tabs. */
 export class Journal {
   readonly #options: ResolvedOptions;
   readonly #platform: Platform;
   readonly #emitter: Emitter;
   readonly #lives = new Map<string, Set<Live>>();
-  readonly #onSignOut: (owner: string) => void;
-  readonly #news = new Set<(record: OperationRecord) => void>();
+  readonly #news = new Set<NewsListener>();
   #store: Store | undefined;
   /** The store once it is open. */
   #ready: Store | undefined;
   #opening: Promise<Store> | undefined;
   #channel: Channel | undefined;
   #closed = false;
+  /** Called when an owner signed out in another tab. */
+  onSignOut: (owner: string) => void = () => {};
 
-  constructor(options: ResolvedOptions, platform: Platform, emitter: Emitter, onSignOut: (owner: string) => void) {
+  constructor(options: ResolvedOptions, platform: Platform, emitter: Emitter) {
     this.#options = options;
     this.#platform = platform;
     this.#emitter = emitter;
-    this.#onSignOut = onSignOut;
   }
 
-  /** The opened store. A failure is not kept: the next use tries again. */
+  /**
+   * The opened store. A failure is not kept: the next use tries again.
+   *
+   * @throws StoreError whatever the store throws
+   */
   open(): Promise<Store> {
     if (this.#closed) return Promise.reject(new StoreError("unavailable", { detail: "the sdk is closed" }));
     this.#opening ??= this.#open().catch((error: unknown) => {
       this.#opening = undefined;
-      throw error;
+      throw asStoreError(error);
     });
     return this.#opening;
   }
@@ -48,18 +57,28 @@ export class Journal {
     this.#store ??= this.#options.store ?? this.#platform.defaultStore();
     const { name, clock } = this.#options;
     await this.#store.open({ name, clock });
-    this.#channel ??= this.#platform.openChannel(name, (message) => {
-      if (message.type === "signout") this.#onSignOut(message.owner);
-      else if (this.#lives.has(message.id) || this.#news.size > 0) void this.refresh(message.id);
-    });
+    this.#line();
     if ((this.#store as Resettable).reset) this.#emitter.emit("storereset", { name });
-    this.#ready = this.#store;
+    if (!this.#closed) this.#ready = this.#store;
     return this.#store;
   }
 
+  #line(): Channel | undefined {
+    if (this.#closed) return undefined;
+    this.#channel ??= this.#platform.openChannel(this.#options.name, (message) => {
+      if (message.type === "signout") this.onSignOut(message.owner);
+      // What cannot be read now is told by whoever needs it.
+      else if (this.#lives.has(message.id) || this.#news.size > 0) this.refresh(message.id).catch(() => {});
+    });
+    return this.#channel;
+  }
+
+  /** @throws StoreError when it cannot be known that the record is durable */
   async insert(record: NewRecord): Promise<Inserted> {
     const store = this.#ready ?? (await this.open());
-    const inserted = await store.insert(record);
+    const inserted = await store.insert(record).catch((error: unknown) => {
+      throw asStoreError(error, "not_durable");
+    });
     if (!inserted.joined) this.#announce(undefined, inserted.record);
     return inserted;
   }
@@ -76,26 +95,20 @@ export class Journal {
   }
 
   /** Puts an event to a record, wherever it stands now. Answers with the record, or `undefined` if there is none. */
-  async change(id: string, event: OperationEvent, base?: OperationRecord): Promise<OperationRecord | undefined> {
+  change(id: string, event: OperationEvent, base?: OperationRecord): Promise<OperationRecord | undefined> {
     return this.update(id, (record) => transition(record, event), base);
   }
 
-  async update(
-    id: string,
-    apply: (record: OperationRecord) => OperationRecord | undefined,
-    base?: OperationRecord,
-  ): Promise<OperationRecord | undefined> {
+  async update(id: string, apply: Change, base?: OperationRecord): Promise<OperationRecord | undefined> {
     const store = this.#ready ?? (await this.open());
     let before: OperationRecord | undefined;
-    const after = await store.update(
-      id,
-      (record) => {
-        before = record;
-        return apply(record);
-      },
-      base,
-    );
-    if (after && after !== before) this.#announce(before, after);
+    const watched: Change = (record) => {
+      before = record;
+      return apply(record);
+    };
+    const after = await store.update(id, watched, base);
+    if (!after) this.#lose(id);
+    else if (after !== before) this.#announce(before, after);
     return after;
   }
 
@@ -103,7 +116,7 @@ export class Journal {
   async refresh(id: string): Promise<OperationRecord | undefined> {
     const store = await this.open();
     const record = await store.get(id);
-    if (record) this.#tell(record);
+    this.#tell(id, record);
     return record;
   }
 
@@ -120,34 +133,35 @@ export class Journal {
     if (lives?.size === 0) this.#lives.delete(id);
   }
 
-  livesOf(id: string): ReadonlySet<Live> {
-    return this.#lives.get(id) ?? none;
+  livesOf(id: string): readonly Live[] {
+    return [...(this.#lives.get(id) ?? [])];
   }
 
-  lives(): Iterable<Live> {
+  lives(): readonly Live[] {
     return [...this.#lives.values()].flatMap((lives) => [...lives]);
   }
 
-  /** Calls back with every record that changed, here or in another tab. */
-  onNews(listener: (record: OperationRecord) => void): () => void {
+  /** Calls back with every record that changed. Answers with the way to stop. */
+  onNews(listener: NewsListener): () => void {
     this.#news.add(listener);
     return () => this.#news.delete(listener);
   }
 
   tellSignOut(owner: string): void {
-    this.#channel?.post({ type: "signout", owner });
+    this.#line()?.post({ type: "signout", owner });
   }
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.#ready = undefined;
     this.#channel?.close();
     await this.#opening?.catch(() => {});
     await this.#store?.close();
   }
 
   #announce(before: OperationRecord | undefined, after: OperationRecord): void {
-    this.#tell(after);
-    this.#channel?.post({ type: "changed", id: after.id, rev: after.rev });
+    this.#tell(after.id, after);
+    this.#channel?.post({ type: "changed", id: after.id });
     if (before === undefined) this.#emitter.emit("saved", after);
     if (after.mark && after.mark.attempt !== before?.mark?.attempt) this.#emitter.emit("attempt", after);
     else if (before?.mark && !after.mark && after.state === "pending") this.#emitter.emit("retry", after);
@@ -158,14 +172,22 @@ export class Journal {
     }
   }
 
-  #tell(record: OperationRecord): void {
-    for (const live of this.livesOf(record.id)) {
-      if (live.record && live.record.rev > record.rev) continue;
-      live.record = record;
+  #lose(id: string): void {
+    this.#tell(id, undefined);
+    this.#channel?.post({ type: "changed", id });
+  }
+
+  #tell(id: string, record: OperationRecord | undefined): void {
+    for (const live of this.livesOf(id)) {
+      if (record && live.record && live.record.rev > record.rev) continue;
+      if (record) live.record = record;
+      else live.gone = live.record !== undefined;
       live.changed();
     }
-    for (const listener of this.#news) listener(record);
+    for (const listener of this.#news) listener(id, record);
   }
 }
 
-const none: ReadonlySet<Live> = new Set();
+function asStoreError(cause: unknown, code: StoreCode = "unavailable"): SamekeyError {
+  return cause instanceof SamekeyError ? cause : new StoreError(code, { cause });
+}

@@ -1,4 +1,4 @@
-import { hasOutcome, isUncertain, type OperationRecord } from "../core/record.js";
+import { hasOutcome, isSettled, isUncertain, type OperationRecord, type StoredRequest } from "../core/record.js";
 import type { Draft } from "./draft.js";
 import type { Outcome } from "./result.js";
 
@@ -17,31 +17,40 @@ export interface Snapshot<Result = unknown, Failure = unknown> {
 
 /** An operation as this process knows it: shared by all handles that joined it. */
 export class Live {
-  /** Absent when it was attached to by id, after a restart. */
+  /** Absent when it was attached to, after a restart. */
   readonly draft: Draft | undefined;
   record: OperationRecord | undefined;
   /** Resolves once the record is durable. */
   saved: Promise<OperationRecord> | undefined;
-  /** Why nothing was recorded, or why the program cannot go on with it here. */
-  fault: unknown;
-  /** The head of the lane that it stands behind, if that one needs a person. */
-  stuck: OperationRecord | undefined;
+  /** The record was removed: its owner's operations were purged. */
+  gone = false;
+  /** Why those who wait now need not wait any longer, although the operation goes on. */
+  notice: unknown;
   /** Someone called `send`: the record is to be inserted as an attempt that begins. */
   wanted = false;
-  /** Settled by an earlier run: answered from the store. */
+  /** Settled before it was asked for: answered from the store. */
   fromStore = false;
   /** How many wait for the outcome now. */
   waiting = 0;
+  /** How many need it kept up to date: those who wait or watch, and whoever drives it. */
+  holds = 0;
   readonly #listeners = new Set<() => void>();
+  #input: unknown;
 
-  constructor(draft: Draft | undefined, record?: OperationRecord) {
+  constructor(draft?: Draft, record?: OperationRecord) {
     this.draft = draft;
     this.record = record;
-    if (record) this.saved = Promise.resolve(record);
   }
 
   get id(): string | undefined {
     return this.record?.id ?? this.draft?.id;
+  }
+
+  /** The body, whatever the caller has done to his own copy since. */
+  get input(): unknown {
+    const request = this.record?.request ?? this.draft?.request;
+    this.#input ??= request && inputOf(request);
+    return this.#input;
   }
 
   watch(listener: () => void): () => void {
@@ -49,16 +58,17 @@ export class Live {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Attached to a record that an earlier run left. */
+  /** Takes over a record that was recorded earlier, or by someone else. */
   adopt(record: OperationRecord): void {
     this.record = record;
     this.fromStore = hasOutcome(record);
     this.changed();
   }
 
-  /** The head of its lane may have been resolved since. */
-  unstick(): void {
-    this.stuck = undefined;
+  /** Ends the waiting, not the operation. */
+  tell(notice: unknown): void {
+    this.notice = notice;
+    this.changed();
   }
 
   changed(): void {
@@ -67,24 +77,31 @@ export class Live {
 }
 
 /** What a snapshot shows of a record. */
-export function createSnapshot(live: Live, offline: boolean, outcome: Outcome | undefined): Snapshot {
+export function createSnapshot(live: Live, offline: boolean, outcome?: Outcome): Snapshot {
   const { record } = live;
   return Object.freeze({
     id: live.id,
     state: record?.state ?? "idle",
-    input: live.draft?.input ?? (record && inputOf(record)),
+    input: live.input,
     attempts: record?.attempts ?? 0,
     nextAttemptAt: record?.state === "pending" ? record.nextAttemptAt : undefined,
     offline,
-    mayHaveBeenApplied: record !== undefined && record.state !== "succeeded" && isUncertain(record),
+    mayHaveBeenApplied:
+      record !== undefined && (!isSettled(record) || record.state === "unresolved") && isUncertain(record),
     outcome,
   });
 }
 
-/** The body as the caller gave it, read back from a record. */
-export function inputOf(record: OperationRecord): unknown {
-  const { body, compare, contentType } = record.request;
+/** Whether two snapshots of one operation show the same. */
+export function isSameSnapshot(a: Snapshot, b: Snapshot): boolean {
+  const names = ["id", "state", "attempts", "nextAttemptAt", "offline", "mayHaveBeenApplied", "outcome"] as const;
+  return names.every((name) => a[name] === b[name]);
+}
+
+/** The body as the caller gave it, read back from what is sent. */
+function inputOf({ body, compare, contentType }: StoredRequest): unknown {
   if (!body) return undefined;
-  if (compare === "json") return JSON.parse(new TextDecoder().decode(body));
-  return contentType?.startsWith("text/") ? new TextDecoder().decode(body) : body;
+  const text = (): string => new TextDecoder().decode(body);
+  if (compare === "json") return JSON.parse(text());
+  return contentType?.startsWith("text/") ? text() : body;
 }

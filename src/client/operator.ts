@@ -1,16 +1,15 @@
-import { comparableBytes, differingFields, sameRequest } from "../core/compare.js";
-import { holdsIntent, type OperationRecord, type StoredRequest } from "../core/record.js";
+import { hasOutcome, isUncertain, type OperationRecord } from "../core/record.js";
 import { transition } from "../core/transition.js";
-import { CanceledError, MisuseError, PendingError, type SamekeyError, StoreError } from "../errors.js";
-import { createRecord, type Draft } from "./draft.js";
-import type { Gate } from "./gate.js";
+import { CanceledError, MisuseError, PendingError, type SamekeyError, UnknownOutcomeError } from "../errors.js";
 import type { Journal } from "./journal.js";
-import { createSnapshot, type Live, type Snapshot } from "./live.js";
+import { createSnapshot, isSameSnapshot, type Live, type Snapshot } from "./live.js";
 import { type ResolvedOptions, waitOption } from "./options.js";
 import type { Owners } from "./owners.js";
 import type { Platform } from "./platform-port.js";
+import type { Recorder } from "./recorder.js";
 import { isOver, type Outcome, readError, readOutcome, readResult } from "./result.js";
 import type { SendOptions, SendResult } from "./types.js";
+import type { Waiting } from "./waiting.js";
 import type { Worker } from "./worker.js";
 
 /** What the operator is built from. */
@@ -19,56 +18,25 @@ export interface OperatorParts {
   readonly platform: Platform;
   readonly journal: Journal;
   readonly owners: Owners;
-  readonly gate: Gate;
+  readonly recorder: Recorder;
+  readonly waiting: Waiting;
   readonly worker: Worker;
 }
 
-/** How often a record of unknown fate is looked for, in milliseconds. */
-const CLEAN_UP_EVERY = 1_000;
-const CLEAN_UP_TRIES = 60;
-
-/** What handles do: join, record, send, wait. */
+/** What handles do: record, send, wait, look. */
 export class Operator {
   readonly #parts: OperatorParts;
-  /** Live operations that hold their intent, by owner, name and intent: five clicks in one task are one operation. */
-  readonly #byIntent = new Map<string, Live>();
   readonly #snapshots = new WeakMap<Live, Snapshot>();
   readonly #outcomes = new WeakMap<Live, { rev: number; outcome?: Outcome }>();
-  readonly #purges = new Map<string, number>();
+  #watched = 0;
+  #stopWaking: (() => void) | undefined;
 
   constructor(parts: OperatorParts) {
     this.#parts = parts;
   }
 
-  /**
-   * The live operation that holds the draft's intent, if there is one.
-   *
-   * @throws MisuseError `intent_mismatch` when it is another request and the draft is to be recorded now
-   */
-  shared(draft: Draft, acting: boolean): Live | undefined {
-    const key = intentKey(draft);
-    const live = key === undefined ? undefined : this.#byIntent.get(key);
-    if (!live || (live.record && !holdsIntent(live.record))) return undefined;
-    const request = live.record?.request ?? live.draft?.request;
-    const same = request === undefined || request.body === undefined || sameRequest(request, draft.request);
-    if (same || draft.operation.options.onIntentMismatch === "keep-first") return live;
-    if (!acting) return undefined;
-    throw mismatch(live.record, request, draft);
-  }
-
-  /** Makes later calls with the same intent join this one. */
-  enlist(live: Live): void {
-    const key = live.draft && intentKey(live.draft);
-    if (key !== undefined) this.#byIntent.set(key, live);
-  }
-
   save(live: Live): Promise<OperationRecord> {
-    live.saved ??= this.#persist(live).catch((error: unknown) => {
-      live.saved = undefined;
-      this.#forget(live);
-      throw error;
-    });
-    return live.saved;
+    return this.#parts.recorder.save(live);
   }
 
   async send(live: Live, options: SendOptions): Promise<SendResult> {
@@ -83,14 +51,12 @@ export class Operator {
   async outcome(live: Live, options: SendOptions): Promise<Outcome> {
     try {
       const record = await this.drive(live, options);
-      return await readOutcome(
-        record,
-        this.#parts.worker.operationOf(record).options,
-        live.fromStore ? "store" : undefined,
-      );
+      return await this.#read(live, record);
     } catch (error) {
+      if (error instanceof CanceledError) return { state: "canceled", error };
       const { record } = live;
       if (!record) return { state: "unsaved", error: error as SamekeyError };
+      if (error instanceof UnknownOutcomeError) return { state: "unresolved", error };
       const pending = error instanceof PendingError || error instanceof MisuseError;
       const state = record.state === "blocked" ? "blocked" : "pending";
       return { state, error: pending ? error : new PendingError("pending", { record, cause: error }) };
@@ -98,19 +64,16 @@ export class Operator {
   }
 
   async cancelLive(live: Live): Promise<OperationRecord | undefined> {
-    if (!live.saved) {
-      live.fault = new CanceledError("canceled", { id: live.id });
-      live.changed();
-      return undefined;
-    }
-    const record = await live.saved;
-    return this.cancel(record.id);
+    if (live.saved) return this.cancel((await live.saved).id);
+    live.saved = Promise.reject(new CanceledError("canceled", { id: live.id }));
+    live.saved.catch(() => {});
+    return undefined;
   }
 
   async cancel(id: string): Promise<OperationRecord> {
     const { journal, options, worker } = this.#parts;
     const record = await journal.update(id, (standing) =>
-      transition(standing, { type: "cancel", at: options.clock.now(), hook: worker.hasHook(standing.name) }),
+      transition(standing, { type: "cancel", at: options.clock.now(), hook: worker.operationOf(standing).hooked }),
     );
     if (!record) throw unknown(id);
     await worker.released(record);
@@ -119,10 +82,18 @@ export class Operator {
 
   /** Calls back when the live operation changes; keeps it up to date meanwhile. */
   watch(live: Live, listener: () => void): () => void {
-    const { journal } = this.#parts;
-    const { id } = live;
-    if (id !== undefined) journal.register(live, id);
-    return live.watch(listener);
+    const { recorder, platform } = this.#parts;
+    const release = recorder.retain(live);
+    const stop = live.watch(listener);
+    this.#watched++;
+    this.#stopWaking ??= platform.onWake(() => this.tellAll());
+    return () => {
+      stop();
+      release();
+      if (--this.#watched > 0) return;
+      this.#stopWaking?.();
+      this.#stopWaking = undefined;
+    };
   }
 
   snapshot(live: Live): Snapshot {
@@ -130,238 +101,115 @@ export class Operator {
     const outcome = this.#outcomes.get(live)?.outcome;
     const next = createSnapshot(live, this.#parts.platform.isOffline(), outcome);
     const last = this.#snapshots.get(live);
-    if (last && isSame(last, next)) return last;
+    if (last && isSameSnapshot(last, next)) return last;
     this.#snapshots.set(live, next);
     return next;
   }
 
-  /** Everyone who waits for this owner's operations looks again. */
-  tell(owner: string): void {
-    for (const live of this.#parts.journal.lives()) if (live.record?.owner === owner) live.changed();
-  }
-
+  /** Everyone looks again at where things stand. */
   tellAll(): void {
     for (const live of this.#parts.journal.lives()) live.changed();
   }
 
-  /** Records of this owner that are being inserted now are not to stay. */
-  purged(owner: string): void {
-    this.#purges.set(owner, (this.#purges.get(owner) ?? 0) + 1);
-  }
-
-  async #persist(live: Live): Promise<OperationRecord> {
-    const { draft } = live;
-    if (!draft) throw new Error("samekey: only a draft can be recorded");
-    if (live.fault !== undefined) throw live.fault;
-    if (this.#parts.worker.closed) throw new StoreError("unavailable", { detail: "the sdk is closed" });
-    // A `send` in the same task may still ask for its attempt to begin with this write.
-    await undefined;
-    const { options, journal, gate, worker, platform, owners } = this.#parts;
-    const purges = this.#purges.get(draft.owner);
-    const fresh = { ...createRecord(draft, options.clock.now(), options.random), seq: 0, rev: 0 };
-    journal.register(live, fresh.id);
-    const atOnce = live.wanted && draft.lane === undefined && !platform.isOffline() && owners.mayAct(draft.owner);
-    const entered = atOnce && !worker.closed && gate.tryEnter(draft.origin);
-    const record = entered ? worker.begin(fresh) : fresh;
-    let begun = false;
-    try {
-      const inserted = await journal.insert(record);
-      if (inserted.joined) return await this.#meet(live, fresh.id, inserted.record, inserted.joined);
-      if (this.#purges.get(draft.owner) !== purges) {
-        await journal.update(record.id, () => undefined);
-        throw new CanceledError("canceled", { id: record.id, detail: "its owner's operations were purged" });
-      }
-      live.record ??= inserted.record;
-      begun = entered && record.mark !== undefined;
-      if (begun) worker.run(record.id, inserted.record).catch(() => {});
-      return inserted.record;
-    } catch (error) {
-      if (error instanceof StoreError && isFateUnknown(error)) void this.#cleanUp(record);
-      throw error;
-    } finally {
-      if (entered && !begun) gate.leave(draft.origin, "unknown");
-    }
-  }
-
-  /** The intent, key or id was taken: the earlier operation is this one, or the call is wrong. */
-  async #meet(live: Live, own: string, record: OperationRecord, by: "id" | "intent" | "key"): Promise<OperationRecord> {
-    const { journal, platform } = this.#parts;
-    const draft = live.draft as Draft;
-    journal.unregister(live, own);
-    const keepFirst = by === "intent" && draft.operation.options.onIntentMismatch === "keep-first";
-    if (!keepFirst && !(await isSameRequest())) {
-      if (by === "intent") throw mismatch(record, record.request, draft);
-      const fields = record.request.body ? differingFields(record.request, draft.request) : ["body"];
-      const detail = `the ${by} ${by === "id" ? draft.id : draft.key} belongs to another request already`;
-      throw new MisuseError(by === "key" ? "key_reused" : "bad_option", { record, fields, detail });
-    }
-    live.adopt(record);
-    journal.register(live, record.id);
-    return record;
-
-    async function isSameRequest(): Promise<boolean> {
-      if (record.hash === undefined) return sameRequest(record.request, draft.request);
-      return record.hash === (await platform.digest(comparableBytes(draft.request)));
-    }
-  }
-
   /** Records, drives and waits until the operation is over or the waiting is. */
-  async drive(live: Live, options: SendOptions): Promise<OperationRecord> {
-    const { clock } = this.#parts.options;
-    options.signal?.throwIfAborted();
-    const operation = live.draft?.operation;
-    const wait = options.wait === undefined ? operation?.wait : waitOption(options.wait, "wait");
+  async drive(live: Live, { signal, wait: asked }: SendOptions): Promise<OperationRecord> {
+    const { waiting, worker } = this.#parts;
+    const operation = live.draft?.operation ?? worker.operationOf(live.record ?? { name: "" });
+    const wait = asked === undefined ? operation.wait : waitOption(asked, "wait");
+    signal?.throwIfAborted();
     live.wanted = true;
     live.waiting++;
-    const ended = new AbortController();
-    const limits: Promise<never>[] = [];
-    if (options.signal) limits.push(whenAborted(options.signal, ended.signal));
-    if (wait !== undefined) {
-      const over = clock.sleep(wait, ended.signal).then(() => {
-        throw new PendingError("pending", { id: live.id, record: live.record, detail: `no outcome within ${wait} ms` });
-      });
-      limits.push(over);
-    }
-    const done = this.#settle(live, ended.signal);
     try {
-      return await Promise.race([done, ...limits]);
+      const late = (): PendingError =>
+        new PendingError("pending", { id: live.id, record: live.record, detail: `no outcome within ${wait} ms` });
+      return await waiting.until((ended) => this.#settle(live, ended), signal, wait, late);
     } finally {
       live.waiting--;
-      ended.abort();
-      for (const promise of [done, ...limits]) promise.catch(() => {});
     }
   }
 
   async #settle(live: Live, ended: AbortSignal): Promise<OperationRecord> {
-    const { worker, owners, journal } = this.#parts;
+    const { worker, owners, journal, recorder } = this.#parts;
+    const { notice, record: known } = live;
+    const release = recorder.retain(live);
     // A caller who names the owner answers for him, until this operation is driven to its end.
-    const release = live.draft?.onBehalf ? owners.grant(live.draft.owner) : () => {};
-    let running = false;
+    const revoke = live.draft?.onBehalf ? owners.grant(live.draft.owner) : () => {};
+    let run: Promise<void> | undefined;
     try {
-      let record = await this.save(live);
-      if (record.state === "blocked" && this.#canUnblock(record, live)) record = await this.#unblock(record);
-      journal.register(live, record.id);
-      let failure: unknown;
-      if (!isOver(live.record ?? record)) {
-        running = true;
-        live.unstick();
-        const run = worker.run(record.id).catch((error: unknown) => {
-          failure = error;
-        });
-        void run.then(() => {
-          running = false;
-          release();
+      const saved = await recorder.save(live);
+      try {
+        live.fromStore ||= known !== undefined && hasOutcome(known);
+        // It may have gone on since this handle last looked.
+        if (known) await journal.refresh(saved.id);
+        if (live.record && canUnblock(live.record, live)) await this.#unblock(live.record);
+      } catch (cause) {
+        throw new PendingError("pending", { record: live.record, cause });
+      }
+      for (;;) {
+        const record = live.record ?? saved;
+        if (live.gone) throw purged(record);
+        if (isOver(record) || ended.aborted) return record;
+        if (live.notice !== notice) throw live.notice;
+        if (worker.closed) throw new PendingError("closed", { record });
+        if (!owners.mayAct(record.owner)) {
+          throw new PendingError("blocked", { record, detail: "its owner is not signed in" });
+        }
+        run ??= worker.run(record.id).finally(() => {
+          run = undefined;
           live.changed();
         });
-      }
-      while (!ended.aborted) {
-        const now = live.record ?? record;
-        if (isOver(now)) break;
-        if (live.fault !== undefined) throw this.#takeFault(live);
-        const { stuck } = live;
-        if (stuck) throw new PendingError("lane", { record: stuck, detail: `the head is ${stuck.id}` });
-        if (worker.closed) throw new PendingError("closed", { record: now });
-        if (!owners.mayAct(now.owner)) {
-          throw new PendingError("blocked", { record: now, detail: "its owner is not signed in" });
-        }
-        if (!running) throw new PendingError("pending", { record: now, cause: failure });
         await changed(live, ended);
       }
-      this.#forget(live);
-      return live.record ?? record;
     } finally {
-      if (!running) release();
+      // The sender drives it to its end, waiter or none.
+      const end = (): void => {
+        revoke();
+        release();
+      };
+      if (run) void run.then(end, end);
+      else end();
     }
   }
 
-  #takeFault(live: Live): unknown {
-    const { fault } = live;
-    live.fault = undefined;
-    return fault;
-  }
-
-  /** Whoever sends again has signed in, or brings the headers that were missing. */
-  #canUnblock(record: OperationRecord, live: Live): boolean {
-    if (record.blockedBy === "credentials") return true;
-    const { dropped } = record.request;
-    return record.blockedBy === "headers" && dropped.every((name) => live.draft?.transient?.has(name));
-  }
-
-  async #unblock(record: OperationRecord): Promise<OperationRecord> {
+  async #unblock({ id, name }: OperationRecord): Promise<void> {
     const { journal, options, worker } = this.#parts;
-    const event = { type: "retry" as const, at: options.clock.now(), hook: worker.hasHook(record.name) };
-    return (await journal.change(record.id, event)) ?? record;
-  }
-
-  /** The next call with the intent asks the store. */
-  #forget(live: Live): void {
-    const key = live.draft && intentKey(live.draft);
-    if (key !== undefined && this.#byIntent.get(key) === live) this.#byIntent.delete(key);
-  }
-
-  /** A record whose commit is in doubt was not sent: it is canceled as soon as the store answers. */
-  async #cleanUp(record: OperationRecord): Promise<void> {
-    const { journal, options, worker } = this.#parts;
-    for (let tries = 0; tries < CLEAN_UP_TRIES && !worker.closed; tries++) {
-      try {
-        await journal.update(record.id, (standing) => {
-          const at = options.clock.now();
-          const ours = standing.fence === record.fence && standing.state === "pending" && standing.rev <= 1;
-          if (!ours) return standing;
-          const entry = { at, ms: 0, verdict: "not_sent" };
-          const unsent = transition(standing, {
-            type: "unsent",
-            at,
-            fence: record.fence,
-            entry,
-            delay: 0,
-            hook: false,
-          });
-          return transition(unsent, { type: "cancel", at, hook: false });
-        });
-        return;
-      } catch {
-        await options.clock.sleep(CLEAN_UP_EVERY, undefined, true);
-      }
-    }
+    const hook = worker.operationOf({ name }).hooked;
+    await journal.change(id, { type: "retry", at: options.clock.now(), hook });
   }
 
   #readOutcomeOf(live: Live): void {
     const { record } = live;
     if (!record || !isOver(record) || this.#outcomes.get(live)?.rev === record.rev) return;
     this.#outcomes.set(live, { rev: record.rev });
-    const schemas = this.#parts.worker.operationOf(record).options;
-    void readOutcome(record, schemas, live.fromStore ? "store" : undefined).then((outcome) => {
+    void this.#read(live, record).then((outcome) => {
       if (this.#outcomes.get(live)?.rev !== record.rev) return;
       this.#outcomes.set(live, { rev: record.rev, outcome: Object.freeze(outcome) });
       live.changed();
     });
   }
+
+  #read(live: Live, record: OperationRecord): Promise<Outcome> {
+    const schemas = this.#parts.worker.operationOf(record).options;
+    return readOutcome(record, schemas, live.fromStore ? "store" : undefined);
+  }
 }
 
-function intentKey(draft: Draft): string | undefined {
-  return draft.intent === undefined ? undefined : JSON.stringify([draft.owner, draft.operation.name, draft.intent]);
+/** Whoever sends again has signed in, or brings the headers that were missing. */
+function canUnblock({ state, blockedBy, request }: OperationRecord, live: Live): boolean {
+  if (state !== "blocked") return false;
+  if (blockedBy === "credentials") return true;
+  return blockedBy === "headers" && request.dropped.every((name) => live.draft?.transient?.has(name));
 }
 
-function mismatch(record: OperationRecord | undefined, request: StoredRequest | undefined, draft: Draft): MisuseError {
-  const fields =
-    request?.body || draft.request.body ? differingFields(request ?? draft.request, draft.request) : ["url"];
-  const detail = `intent ${JSON.stringify(draft.intent)} of \`${draft.operation.name}\` differs in ${fields.join(", ")}`;
-  return new MisuseError("intent_mismatch", { record, fields, detail });
+/** Its record was removed while someone waited for it. */
+function purged(record: OperationRecord): SamekeyError {
+  const details = { record, detail: "its owner's operations were purged" };
+  return isUncertain(record) ? new UnknownOutcomeError("discarded", details) : new CanceledError("canceled", details);
 }
 
 /** @internal */
 export function unknown(what: string): MisuseError {
   return new MisuseError("unknown_operation", { detail: what });
-}
-
-function isFateUnknown(error: StoreError): boolean {
-  return error.code === "stalled" || error.code === "not_durable";
-}
-
-function isSame(a: Snapshot, b: Snapshot): boolean {
-  const names = ["id", "state", "attempts", "nextAttemptAt", "offline", "mayHaveBeenApplied", "outcome"] as const;
-  return names.every((name) => a[name] === b[name]);
 }
 
 function changed(live: Live, ended: AbortSignal): Promise<void> {
@@ -373,13 +221,5 @@ function changed(live: Live, ended: AbortSignal): Promise<void> {
       ended.removeEventListener("abort", done);
       resolve();
     }
-  });
-}
-
-function whenAborted(signal: AbortSignal, ended: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const abort = (): void => reject(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
-    ended.addEventListener("abort", () => signal.removeEventListener("abort", abort), { once: true });
   });
 }

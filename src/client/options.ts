@@ -1,17 +1,39 @@
 import { defaultRetry, type RetryPolicy } from "../core/backoff.js";
 import type { AnswerRules } from "../core/classify.js";
-import { type Duration, toMs } from "../core/durations.js";
 import type { Random } from "../core/random.js";
-import { MisuseError } from "../errors.js";
 import type { Clock, Store } from "../store.js";
+import {
+  bad,
+  checkDefinition,
+  checkOptions,
+  checkOwner,
+  checkProfile,
+  duration,
+  functionOption,
+  headerNames,
+  objectWith,
+  oneOf,
+  positive,
+  waitOption,
+  wholeNumber,
+} from "./checks.js";
 import type { Platform } from "./platform-port.js";
 import type { AnyDefinition, HeadersProvider, LogEntry, OperationOptions, SdkOptions, SharedOptions } from "./types.js";
+
+export { bad, waitOption } from "./checks.js";
+
+/** The name of the operations that `sdk.fetch` makes. */
+export const FETCH = "fetch";
 
 /** Everything about one operation, resolved and validated. */
 export interface ResolvedOperation {
   readonly name: string;
-  /** Absent for operations that this deploy does not declare. */
+  /** Absent for operations that this deploy does not declare, and for those of `fetch`. */
   readonly definition: AnyDefinition | undefined;
+  /** Whether its hooks, if it has any, are known here. */
+  readonly declared: boolean;
+  /** Whether someone is to be told of an outcome: here, or (undeclared) in another deploy. */
+  readonly hooked: boolean;
   readonly options: OperationOptions<unknown, unknown, unknown>;
   readonly rules: AnswerRules;
   readonly retention: number | undefined;
@@ -48,10 +70,10 @@ export interface ResolvedOptions {
   readonly undeclared: (name: string) => ResolvedOperation;
 }
 
-const known = new Set([
-  ...["name", "baseUrl", "operations", "owner", "keepFor", "rememberIntents", "concurrency", "store", "fetch", "clock"],
-  ...["random", "log", "retention", "profile", "retry", "attemptTimeout", "wait", "maxBody", "headers", "credentials"],
-]);
+/** Options that hold for all operations and may be said again for one. */
+const shared = "retention profile retry attemptTimeout wait maxBody headers credentials";
+const own = "body result error intent key keepHeaders onIntentMismatch conflict unprocessable settled reconcile";
+const ofSdk = "name baseUrl operations owner keepFor rememberIntents concurrency store fetch clock random log";
 
 const MAX_BODY = 4 * 1024 * 1024;
 const DAY = 86_400_000;
@@ -62,61 +84,69 @@ const DAY = 86_400_000;
  * @throws MisuseError `bad_option`, naming the option
  */
 export function resolveOptions(options: SdkOptions, platform: Platform): ResolvedOptions {
-  if (typeof options !== "object" || options === null) bad("createSdk needs an object of options");
-  for (const name of Object.keys(options)) {
-    if (!known.has(name)) bad(`\`${name}\` is not an option of createSdk; known are ${[...known].sort().join(", ")}`);
-  }
-  if (typeof options.name !== "string" || !/^[\w.-]{1,64}$/.test(options.name)) {
+  checkOptions(options, `${ofSdk} ${shared}`, "createSdk");
+  const { name, owner, operations: declared = {} } = options;
+  if (typeof name !== "string" || !/^[\w.-]{1,64}$/.test(name)) {
     bad("`name` names the local store: 1 to 64 of letters, digits, `.`, `_` and `-`");
   }
-  if (options.owner !== "single" && typeof options.owner !== "function") {
+  if (owner !== "single" && typeof owner !== "function") {
     bad('`owner` is a function that answers with the present user\'s id, or "single" for a program with one user');
   }
-  const operations = new Map<string, ResolvedOperation>();
-  for (const [name, definition] of Object.entries(options.operations ?? {})) {
-    operations.set(name, resolveOperation(name, definition, options));
-  }
-  const { owner } = options;
+  if (typeof declared !== "object") bad("`operations` is no object of operations");
+  if (FETCH in declared) bad("`operations.fetch` is taken: it names what `sdk.fetch` sends; use another name");
+  const undeclared = resolveOperation("undeclared", undefined, options);
+  const entries = Object.entries(declared).map(
+    ([of, definition]) => [of, resolveOperation(of, checkDefinition(definition, of), options)] as const,
+  );
   return Object.freeze({
-    name: options.name,
+    name,
     baseUrl: baseUrl(options.baseUrl),
     owner: owner === "single" ? () => "single" : () => checkOwner(owner()),
     keepFor: duration(options.keepFor, "keepFor", 30 * DAY),
     rememberIntents: duration(options.rememberIntents, "rememberIntents", 365 * DAY),
     concurrency: wholeNumber(options.concurrency, "concurrency", platform.concurrency),
-    store: options.store,
+    store: objectWith(options.store, "store", "open insert claim update get find head page counts relieve close"),
     fetch: functionOption(options.fetch, "fetch"),
-    clock: options.clock ?? platform.clock,
-    random: options.random ?? platform.random,
+    clock: objectWith(options.clock, "clock", "now sleep") ?? platform.clock,
+    random: functionOption(options.random, "random") ?? platform.random,
     log: functionOption(options.log, "log") ?? (() => {}),
-    operations,
-    undeclared: (name: string) => resolveOperation(name, undefined, options),
+    operations: new Map(entries),
+    undeclared: (of: string) => ({ ...undeclared, name: of, declared: of === FETCH, hooked: of !== FETCH }),
   });
 }
 
 function resolveOperation(
   name: string,
   definition: AnyDefinition | undefined,
-  shared: SharedOptions,
+  common: SharedOptions,
 ): ResolvedOperation {
-  const own: OperationOptions<unknown, unknown, unknown> = definition?.options ?? {};
+  const mine: OperationOptions<unknown, unknown, unknown> = definition?.options ?? {};
   const option = (of: string): string => (definition ? `operations.${name}.${of}` : of);
-  const profile = own.profile ?? shared.profile;
-  const retention = own.retention ?? own.profile?.retention ?? shared.retention ?? shared.profile?.retention;
+  checkOptions(mine, `${own} ${shared}`, `\`operations.${name}\``);
+  for (const schema of ["body", "result", "error"] as const) objectWith(mine[schema], option(schema), "~standard");
+  const profile = checkProfile(mine.profile ?? common.profile, option("profile"));
+  const retention = mine.retention ?? mine.profile?.retention ?? common.retention ?? common.profile?.retention;
   if (definition && retention === undefined) {
     bad(
       `\`retention\` is missing for \`${name}\`: how long does the API remember an idempotency key? ` +
         'Its documentation says; pass for instance retention: "24h", or a profile that knows it',
     );
   }
+  oneOf(mine.intent, option("intent"), "required optional");
+  oneOf(mine.key, option("key"), "minted from-intent");
+  oneOf(mine.onIntentMismatch, option("onIntentMismatch"), "throw keep-first");
+  const settled = functionOption(mine.settled, option("settled"));
+  const reconcile = functionOption(mine.reconcile, option("reconcile"));
   return Object.freeze({
     name,
     definition,
-    options: own,
+    declared: definition !== undefined,
+    hooked: definition === undefined || settled !== undefined || reconcile !== undefined,
+    options: mine,
     rules: {
       json: true,
-      conflict: own.conflict ?? "in-progress",
-      unprocessable: own.unprocessable ?? "misused",
+      conflict: oneOf(mine.conflict, option("conflict"), "in-progress rejected") ?? "in-progress",
+      unprocessable: oneOf(mine.unprocessable, option("unprocessable"), "misused rejected") ?? "misused",
       override: profile?.read,
     },
     retention: retention === undefined ? undefined : positive(retention, option("retention")),
@@ -124,18 +154,22 @@ function resolveOperation(
     quoted: profile?.quoted ?? false,
     mint: profile?.key ?? "v7",
     dedupes: profile?.dedupes ?? true,
-    keepHeaders: [...(profile?.keepHeaders ?? []), ...(own.keepHeaders ?? [])].map((header) => header.toLowerCase()),
-    retry: resolveRetry({ ...shared.retry, ...own.retry }, option("retry")),
-    attemptTimeout: positive(own.attemptTimeout ?? shared.attemptTimeout ?? 30_000, option("attemptTimeout")),
-    wait: waitOption(own.wait ?? shared.wait, option("wait")),
-    maxBody: wholeNumber(own.maxBody ?? shared.maxBody, option("maxBody"), MAX_BODY),
-    headers: functionOption(own.headers ?? shared.headers, option("headers")),
-    credentials: own.credentials ?? shared.credentials,
+    keepHeaders: [
+      ...headerNames(profile?.keepHeaders, "profile.keepHeaders"),
+      ...headerNames(mine.keepHeaders, option("keepHeaders")),
+    ],
+    retry: resolveRetry({ ...common.retry, ...mine.retry }, option("retry")),
+    attemptTimeout: positive(mine.attemptTimeout ?? common.attemptTimeout ?? 30_000, option("attemptTimeout")),
+    wait: waitOption(mine.wait ?? common.wait, option("wait")),
+    maxBody: wholeNumber(mine.maxBody ?? common.maxBody, option("maxBody"), MAX_BODY),
+    headers: functionOption(mine.headers ?? common.headers, option("headers")),
+    credentials: oneOf(mine.credentials ?? common.credentials, option("credentials"), "omit same-origin include"),
   });
 }
 
 function resolveRetry(retry: NonNullable<SharedOptions["retry"]>, option: string): RetryPolicy {
-  const attempts = retry.attempts ?? defaultRetry.attempts;
+  checkOptions(retry, "attempts base cap backgroundCap", `\`${option}\``);
+  const { attempts = defaultRetry.attempts } = retry;
   if (typeof attempts !== "number" || !(attempts >= 1))
     bad(`\`${option}.attempts\` is ${attempts}, expected 1 or more`);
   return Object.freeze({
@@ -146,22 +180,6 @@ function resolveRetry(retry: NonNullable<SharedOptions["retry"]>, option: string
   });
 }
 
-/** @internal */
-export function waitOption(wait: Duration | undefined, option: string): number | undefined {
-  return wait === undefined || wait === Number.POSITIVE_INFINITY ? undefined : toMs(wait, option);
-}
-
-/** A bad option, named. */
-export function bad(detail: string): never {
-  throw new MisuseError("bad_option", { detail });
-}
-
-function checkOwner(owner: unknown): string | undefined {
-  if (owner === undefined || owner === null) return undefined;
-  if (typeof owner === "string" && owner !== "" && owner !== "*") return owner;
-  return bad('`owner` answered with something else than a non-empty string (and not "*") or undefined');
-}
-
 function baseUrl(url: string | undefined): string | undefined {
   if (url === undefined) return undefined;
   const parsed = typeof url === "string" && URL.canParse(url) ? new URL(url) : undefined;
@@ -170,24 +188,4 @@ function baseUrl(url: string | undefined): string | undefined {
   if (parsed.username || parsed.password)
     bad("`baseUrl` holds a user name or password; pass credentials from `headers()`");
   return parsed.href;
-}
-
-function duration(value: Duration | undefined, option: string, otherwise: number): number {
-  return value === undefined ? otherwise : toMs(value, option);
-}
-
-function positive(value: Duration, option: string): number {
-  const ms = toMs(value, option);
-  return ms > 0 ? ms : bad(`\`${option}\` is 0, expected more`);
-}
-
-function wholeNumber(value: number | undefined, option: string, otherwise: number): number {
-  if (value === undefined) return otherwise;
-  return Number.isSafeInteger(value) && value > 0
-    ? value
-    : bad(`\`${option}\` is ${value}, expected a whole number above 0`);
-}
-
-function functionOption<T>(value: T | undefined, option: string): T | undefined {
-  return value === undefined || typeof value === "function" ? value : bad(`\`${option}\` is not a function`);
 }

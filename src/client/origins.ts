@@ -6,7 +6,10 @@ const OUTAGE = 5;
 const BASE = 1000;
 const CAP = 30_000;
 
-interface Health {
+/** Whether an origin answered, as far as an attempt can tell. */
+export type Health = "answered" | "failed" | "unknown";
+
+interface Standing {
   /** Failures in a row. */
   failures: number;
   /** How often the breaker has opened without a success in between. */
@@ -16,8 +19,8 @@ interface Health {
   /** How many attempts may run at once; `Infinity` when all is well. */
   room: number;
   active: number;
-  /** The server's clock minus ours, from the latest speaking answer. */
-  skew: number | undefined;
+  /** The server's clock and ours, at the latest speaking answer. */
+  told: { readonly server: number; readonly at: number } | undefined;
 }
 
 /**
@@ -27,7 +30,7 @@ interface Health {
  * more, so that a recovering server is not run over by all who waited.
  */
 export class Origins {
-  readonly #health = new Map<string, Health>();
+  readonly #origins = new Map<string, Standing>();
   readonly #random: Random;
   readonly #full: number;
 
@@ -39,10 +42,10 @@ export class Origins {
 
   /** How many more attempts may start now. */
   room(origin: string, now: number): number {
-    const health = this.#health.get(origin);
-    if (!health) return Number.POSITIVE_INFINITY;
-    if (health.failures < OUTAGE) return health.room - health.active;
-    return health.active === 0 && this.wait(origin, now) === 0 ? 1 : 0;
+    const standing = this.#origins.get(origin);
+    if (!standing) return Number.POSITIVE_INFINITY;
+    if (standing.failures < OUTAGE) return standing.room - standing.active;
+    return standing.active === 0 && this.wait(origin, now) === 0 ? 1 : 0;
   }
 
   /** Origins that admit nothing now, and the least room among the recovering ones. */
@@ -50,7 +53,7 @@ export class Origins {
     const closed: string[] = [];
     let room = Number.POSITIVE_INFINITY;
     let next: number | undefined;
-    for (const origin of this.#health.keys()) {
+    for (const origin of this.#origins.keys()) {
       const here = this.room(origin, now);
       if (here <= 0) closed.push(origin);
       else room = Math.min(room, here);
@@ -62,7 +65,7 @@ export class Origins {
 
   /** How long until the origin may admit an attempt again, at least. */
   wait(origin: string, now: number): number {
-    const wait = (this.#health.get(origin)?.probeAt ?? now) - now;
+    const wait = (this.#origins.get(origin)?.probeAt ?? now) - now;
     // A longer wait than was ever set means that the clock has jumped back.
     return wait > 0 && wait <= CAP ? wait : 0;
   }
@@ -71,35 +74,34 @@ export class Origins {
     this.#of(origin).active++;
   }
 
-  /** @param outcome - whether the origin answered, as far as the attempt can tell */
-  leave(origin: string, now: number, outcome: "answered" | "failed" | "unknown"): void {
-    const health = this.#of(origin);
-    health.active--;
-    if (outcome === "failed") {
-      health.failures++;
-      if (health.failures < OUTAGE) return;
-      health.opened++;
-      health.room = 1;
-      health.probeAt = now + Math.max(BASE / 2, backoff(health.opened, BASE, CAP, fraction(this.#random)));
-    } else if (outcome === "answered") {
-      health.failures = 0;
-      health.opened = 0;
-      health.room = health.room + 1 >= this.#full ? Number.POSITIVE_INFINITY : health.room + 1;
+  leave(origin: string, now: number, health: Health): void {
+    const standing = this.#of(origin);
+    standing.active--;
+    if (health === "failed") {
+      standing.failures++;
+      if (standing.failures < OUTAGE) return;
+      standing.opened++;
+      standing.room = 1;
+      standing.probeAt = now + Math.max(BASE / 2, backoff(standing.opened, BASE, CAP, fraction(this.#random)));
+    } else if (health === "answered") {
+      standing.failures = 0;
+      standing.opened = 0;
+      standing.room = standing.room + 1 >= this.#full ? Number.POSITIVE_INFINITY : standing.room + 1;
     }
   }
 
-  learnClock(origin: string, serverDate: number, now: number): void {
-    this.#of(origin).skew = serverDate - now;
+  learnClock(origin: string, server: number, at: number): void {
+    this.#of(origin).told = { server, at };
   }
 
-  /** The server's clock now, if a speaking answer has told it. */
+  /** The server's clock now, if a speaking answer has told it and our own has not been put back since. */
   serverTime(origin: string, now: number): number | undefined {
-    const skew = this.#health.get(origin)?.skew;
-    return skew === undefined ? undefined : now + skew;
+    const told = this.#origins.get(origin)?.told;
+    return told && now >= told.at ? told.server + now - told.at : undefined;
   }
 
-  #of(origin: string): Health {
-    const found = this.#health.get(origin);
+  #of(origin: string): Standing {
+    const found = this.#origins.get(origin);
     if (found) return found;
     const fresh = {
       failures: 0,
@@ -107,9 +109,9 @@ export class Origins {
       probeAt: 0,
       room: Number.POSITIVE_INFINITY,
       active: 0,
-      skew: undefined,
+      told: undefined,
     };
-    this.#health.set(origin, fresh);
+    this.#origins.set(origin, fresh);
     return fresh;
   }
 }

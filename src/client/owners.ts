@@ -14,19 +14,22 @@ export class Owners {
     this.#emitter = emitter;
   }
 
+  /** Who the program says is signed in. */
+  asked(): string | undefined {
+    return this.#ask();
+  }
+
   /** Who is signed in, if anyone is. */
   present(): string | undefined {
     const asked = this.#ask();
     if (asked !== this.#signedOut) this.#signedOut = undefined;
     // After signOut() the program may still hold the old session for a moment.
-    const owner = asked !== undefined && asked === this.#signedOut ? undefined : asked;
-    if (this.#looked && owner !== this.#last) {
-      const previous = this.#last;
-      this.#last = owner;
-      this.#emitter.emit("ownerchange", { owner, previous });
-    }
+    const owner = asked === this.#signedOut ? undefined : asked;
+    const previous = this.#last;
+    const changed = this.#looked && owner !== previous;
     this.#looked = true;
     this.#last = owner;
+    if (changed) this.#emitter.emit("ownerchange", { owner, previous });
     return owner;
   }
 
@@ -60,7 +63,7 @@ export class Owners {
     this.present();
   }
 
-  /** A call made for the owner is a new session. */
+  /** Someone acts for the owner: that is a new session, should he have signed out before. */
   signIn(): void {
     this.#signedOut = undefined;
   }

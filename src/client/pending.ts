@@ -1,9 +1,8 @@
 import type { OperationRecord, State } from "../core/record.js";
 import type { Journal } from "./journal.js";
-import { createSnapshot, Live, type Snapshot } from "./live.js";
+import { createSnapshot, isSameSnapshot, Live, type Snapshot } from "./live.js";
 import type { Owners } from "./owners.js";
 import type { Platform } from "./platform-port.js";
-import { isOver } from "./result.js";
 
 const SHOWN: readonly State[] = ["pending", "blocked", "unresolved"];
 const NOTHING: readonly Snapshot[] = Object.freeze([]);
@@ -16,7 +15,8 @@ export class PendingList {
   readonly #owners: Owners;
   readonly #platform: Platform;
   readonly #listeners = new Set<() => void>();
-  readonly #records = new Map<string, OperationRecord>();
+  readonly #lives = new Map<string, Live>();
+  readonly #shown = new Map<string, Snapshot>();
   #snapshot: readonly Snapshot[] = NOTHING;
   #stop: (() => void) | undefined;
 
@@ -31,10 +31,7 @@ export class PendingList {
   subscribe(listener: () => void): () => void {
     const own = (): void => listener();
     this.#listeners.add(own);
-    if (!this.#stop) {
-      this.#stop = this.#journal.onNews((record) => this.#take([record]));
-      void this.#load();
-    }
+    this.#stop ??= this.#begin();
     return () => {
       this.#listeners.delete(own);
       if (this.#listeners.size > 0) return;
@@ -48,36 +45,64 @@ export class PendingList {
     return this.#snapshot;
   }
 
+  /** @internal Someone else is signed in. */
+  reload(): void {
+    if (this.#stop) void this.#load();
+  }
+
+  #begin(): () => void {
+    const stops = [
+      this.#journal.onNews((id, record) => {
+        this.#take(id, record);
+        this.#show();
+      }),
+      this.#platform.onWake(() => this.#show()),
+    ];
+    void this.#load();
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }
+
   async #load(): Promise<void> {
+    this.#lives.clear();
+    this.#show();
     const owner = this.#owners.present();
-    this.#records.clear();
+    if (owner === undefined) return;
     try {
       const store = await this.#journal.open();
-      this.#take(owner === undefined ? [] : await store.page({ owner, states: SHOWN, limit: LIMIT }));
+      for (const record of await store.page({ owner, states: SHOWN, limit: LIMIT })) this.#take(record.id, record);
+      this.#show();
     } catch {
       // A store that cannot be opened tells so to whoever saves or sends.
     }
   }
 
-  #take(records: readonly OperationRecord[]): void {
+  #take(id: string, record: OperationRecord | undefined): void {
+    const live = this.#lives.get(id);
+    if (record && live?.record && live.record.rev > record.rev) return;
+    const isShown = record && record.owner === this.#owners.present() && SHOWN.includes(record.state);
+    if (!isShown || record.resolution) this.#lives.delete(id);
+    else if (live) live.record = record;
+    else this.#lives.set(id, new Live(undefined, record));
+  }
+
+  #show(): void {
     const owner = this.#owners.present();
-    for (const record of records) {
-      const known = this.#records.get(record.id);
-      if (known && known.rev > record.rev) continue;
-      if (record.owner === owner && SHOWN.includes(record.state) && !isDiscarded(record))
-        this.#records.set(record.id, record);
-      else this.#records.delete(record.id);
-    }
-    for (const [id, record] of this.#records) if (record.owner !== owner) this.#records.delete(id);
-    const ordered = [...this.#records.values()].sort((a, b) => a.seq - b.seq);
     const offline = this.#platform.isOffline();
-    this.#snapshot = Object.freeze(
-      ordered.map((record) => createSnapshot(new Live(undefined, record), offline, undefined)),
-    );
+    const order = ({ record }: Live): number => record?.seq ?? 0;
+    const lives = [...this.#lives.values()].filter(({ record }) => record?.owner === owner);
+    const next = lives.sort((a, b) => order(a) - order(b)).map((live) => this.#snapshotOf(live, offline));
+    if (next.length === this.#snapshot.length && next.every((item, index) => item === this.#snapshot[index])) return;
+    this.#shown.clear();
+    for (const item of next) this.#shown.set(item.id ?? "", item);
+    this.#snapshot = Object.freeze(next);
     for (const listener of [...this.#listeners]) listener();
   }
-}
 
-function isDiscarded(record: OperationRecord): boolean {
-  return isOver(record) && record.resolution !== undefined;
+  #snapshotOf(live: Live, offline: boolean): Snapshot {
+    const last = this.#shown.get(live.id ?? "");
+    const next = createSnapshot(live, offline);
+    return last && isSameSnapshot(last, next) ? last : next;
+  }
 }

@@ -3,7 +3,7 @@ import type { Clock, Store } from "../store.js";
 
 /** What tabs and workers of one store tell each other. */
 export type Message =
-  | { readonly type: "changed"; readonly id: string; readonly rev: number }
+  | { readonly type: "changed"; readonly id: string }
   | { readonly type: "signout"; readonly owner: string };
 
 /** A line to the other tabs. */

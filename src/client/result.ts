@@ -60,6 +60,21 @@ function tryParse(response: StoredResponse | undefined): unknown {
   }
 }
 
+interface Checked {
+  readonly value?: unknown;
+  readonly issues?: readonly { readonly message: string }[] | undefined;
+  readonly cause?: unknown;
+}
+
+/** A schema that throws is one that does not fit: the operation is settled all the same. */
+async function check(schema: StandardSchemaV1 | undefined, value: unknown): Promise<Checked> {
+  try {
+    return (await schema?.["~standard"].validate(value)) ?? { value };
+  } catch (cause) {
+    return { issues: [{ message: "the schema threw" }], cause };
+  }
+}
+
 /**
  * The result of a succeeded operation.
  *
@@ -93,16 +108,13 @@ export async function readResult(
   } catch (cause) {
     throw unreadable("the body is not JSON", cause);
   }
-  if (schema) {
-    const checked = await schema["~standard"].validate(data);
-    if (checked.issues) throw unreadable(checked.issues.map((issue) => issue.message).join("; "));
-    data = checked.value;
-  }
+  const checked = await check(schema, data);
+  if (checked.issues) throw unreadable(checked.issues.map((issue) => issue.message).join("; "), checked.cause);
   return {
     id: record.id,
     key: record.key,
     status: response.status,
-    data,
+    data: checked.value,
     headers,
     source: source ?? (response.replayed ? "replayed" : "executed"),
     attempts: record.attempts,
@@ -117,13 +129,12 @@ export async function readError(
   const { code, response } = record;
   const details: ErrorDetails = { record };
   if (response) {
-    let data = tryParse(response);
-    const checked = await schema?.["~standard"].validate(data);
-    if (checked && !checked.issues) data = checked.value;
+    const raw = tryParse(response);
+    const { issues, value } = await check(schema, raw);
     Object.assign(details, {
       status: response.status,
       headers: headersOf(response),
-      data,
+      data: issues ? raw : value,
       detail: `HTTP ${response.status}`,
     });
   }

@@ -1,7 +1,6 @@
 import { type Duration, toMs } from "../core/durations.js";
 import type { OperationRecord, State } from "../core/record.js";
-import { transition } from "../core/transition.js";
-import { MisuseError } from "../errors.js";
+import { type OperationEvent, transition } from "../core/transition.js";
 import type { Counts } from "../store.js";
 import { createDraft, type Draft } from "./draft.js";
 import { Drain, type ResumeReport } from "./drain.js";
@@ -10,6 +9,7 @@ import { createFetch, type SdkFetch } from "./fetch.js";
 import { Gate } from "./gate.js";
 import { Handle, type OperationHandle } from "./handle.js";
 import { Journal } from "./journal.js";
+import { Leases } from "./leases.js";
 import { Live } from "./live.js";
 import { Operator, unknown } from "./operator.js";
 import { bad, type ResolvedOptions, resolveOptions } from "./options.js";
@@ -17,7 +17,9 @@ import { Origins } from "./origins.js";
 import { Owners } from "./owners.js";
 import { PendingList } from "./pending.js";
 import type { Platform } from "./platform-port.js";
+import { Recorder } from "./recorder.js";
 import type { AnyDefinition, CallOptions, Operations, SdkOptions, TypesOf } from "./types.js";
+import { Waiting } from "./waiting.js";
 import { Worker } from "./worker.js";
 
 /** The arguments that follow an operation's name: the body unless it may be absent, the intent where it is required. */
@@ -52,6 +54,14 @@ export interface ResumeOptions {
 export interface IntentReference<Name extends string = string> {
   readonly name: Name;
   readonly intent: string;
+  /** @defaultValue the present owner */
+  readonly owner?: string | undefined;
+}
+
+/** Whose. */
+export interface OwnerFilter {
+  /** `"*"` for everyone's. @defaultValue the present owner */
+  readonly owner?: string | undefined;
 }
 
 /** What {@link createSdk} answers with. */
@@ -65,7 +75,7 @@ export interface Sdk<Ops extends Operations = Operations> extends AsyncDisposabl
   attach<Name extends keyof Ops & string>(
     reference: IntentReference<Name>,
   ): OperationHandle<TypesOf<Ops[Name]>["result"], TypesOf<Ops[Name]>["failure"]>;
-  attach(reference: string): OperationHandle;
+  attach(reference: string, filter?: OwnerFilter): OperationHandle;
   /** A drop-in for `fetch` at `baseUrl`'s origin, for bodies of text, JSON and bytes. */
   readonly fetch: SdkFetch;
   /** What is pending, blocked or unresolved of the present owner, live. */
@@ -76,14 +86,14 @@ export interface Sdk<Ops extends Operations = Operations> extends AsyncDisposabl
   stop(): void;
   /** Drives everything due until it is settled, stopped or `wait` is over. Never throws for an operation. */
   resume(options?: ResumeOptions): Promise<ResumeReport>;
-  /** The record of this id, if it is the present owner's. */
-  get(id: string): Promise<OperationRecord | undefined>;
-  /** The latest record of this intent, if it is the present owner's. */
+  /** The record of this id, if it is the present owner's (or the named one's). */
+  get(id: string, filter?: OwnerFilter): Promise<OperationRecord | undefined>;
+  /** The latest record of this intent. */
   find(reference: IntentReference): Promise<OperationRecord | undefined>;
   /** Records in the order in which they were recorded. */
   list(filter?: ListFilter): AsyncIterableIterator<OperationRecord>;
   /** How many records stand in each state. */
-  counts(filter?: { readonly owner?: string | undefined }): Promise<Counts>;
+  counts(filter?: OwnerFilter): Promise<Counts>;
   /**
    * Withdraws an operation.
    *
@@ -129,35 +139,47 @@ class SamekeySdk {
   readonly #emitter: Emitter;
   readonly #owners: Owners;
   readonly #journal: Journal;
+  readonly #leases: Leases;
   readonly #worker: Worker;
+  readonly #recorder: Recorder;
   readonly #operator: Operator;
   readonly #drain: Drain;
   readonly #release: () => void;
   #closing: Promise<void> | undefined;
 
   constructor(options: ResolvedOptions, platform: Platform) {
+    const { clock, random, concurrency, log } = options;
     this.#options = options;
     this.#baseUrl = () => options.baseUrl ?? platform.defaultBaseUrl();
-    this.#emitter = new Emitter((cause) => options.log({ level: "error", message: "a listener failed", cause }));
+    this.#emitter = new Emitter((cause) => log({ level: "error", message: "a listener failed", cause }));
     this.#owners = new Owners(options.owner, this.#emitter);
-    this.#journal = new Journal(options, platform, this.#emitter, (owner) => this.#signedOut(owner));
-    const { clock, random, concurrency } = options;
-    const origins = new Origins(random, concurrency);
-    const gate = new Gate(origins, clock, concurrency);
+    this.#journal = new Journal(options, platform, this.#emitter);
+    this.#journal.onSignOut = (owner) => this.#signedOut(owner);
     const holder = platform.createHolder(random);
     this.#release = () => holder.release();
-    const common = { options, platform, journal: this.#journal, owners: this.#owners, origins, gate, holder };
-    const fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
-    this.#worker = new Worker({ ...common, fetch, baseOrigin: () => originOf(this.#baseUrl()) });
-    this.#operator = new Operator({ ...common, worker: this.#worker });
-    this.#drain = new Drain({ ...common, worker: this.#worker, emitter: this.#emitter });
+    this.#leases = new Leases(options, this.#journal, holder);
+    const origins = new Origins(random, concurrency);
+    const gate = new Gate(origins, clock, concurrency);
+    const waiting = new Waiting(clock);
+    const shared = { options, platform, journal: this.#journal, leases: this.#leases, owners: this.#owners };
+    const fetch: typeof globalThis.fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
+    const baseOrigin = (): string | undefined => originOf(this.#baseUrl());
+    this.#worker = new Worker({ ...shared, origins, gate, holder, fetch, baseOrigin });
+    const worker = this.#worker;
+    this.#recorder = new Recorder({ ...shared, gate, worker });
+    this.#operator = new Operator({ ...shared, recorder: this.#recorder, waiting, worker });
+    this.#drain = new Drain({ ...shared, origins, gate, waiting, worker, emitter: this.#emitter });
     this.pending = new PendingList(this.#journal, this.#owners, platform);
     this.fetch = createFetch({
       options,
       baseUrl: this.#baseUrl,
       passThrough: fetch,
-      owner: () => this.#owner(),
+      owner: () => this.#owners.asked(),
       drive: (draft, send) => this.#operator.drive(this.#join(draft, true), send),
+    });
+    this.#emitter.on("ownerchange", () => {
+      this.#operator.tellAll();
+      this.pending.reload();
     });
   }
 
@@ -169,14 +191,13 @@ class SamekeySdk {
       const draft = createDraft(body, call, {
         operation,
         baseUrl: this.#baseUrl(),
-        owner: () => this.#owner(),
+        owner: () => this.#owners.asked(),
         now: this.#options.clock.now(),
         random: this.#options.random,
       });
       let mine: Live | undefined;
       return new Handle(this.#operator, (acting) => {
-        if (mine?.saved) return mine;
-        mine = this.#join(draft, acting, mine);
+        if (!mine?.saved) mine = this.#join(draft, acting, mine);
         return mine;
       });
     } catch (fault) {
@@ -186,16 +207,14 @@ class SamekeySdk {
     }
   }
 
-  attach(reference: string | IntentReference): OperationHandle {
-    const live = new Live(undefined);
-    let asked = false;
+  attach(reference: string | IntentReference, filter?: OwnerFilter): OperationHandle {
+    const live = new Live();
     return new Handle(this.#operator, () => {
-      if (!asked) {
-        asked = true;
-        live.saved = this.#lookUp(reference, live);
+      if (!live.saved) {
+        live.saved = this.#lookUp(reference, filter, live);
         live.saved.catch(() => {
           // Told to whoever saves or sends; asked anew the next time.
-          asked = false;
+          live.saved = undefined;
         });
       }
       return live;
@@ -213,28 +232,29 @@ class SamekeySdk {
 
   async resume(options: ResumeOptions = {}): Promise<ResumeReport> {
     this.#owners.signIn();
-    const { owner, signal, onProgress } = options;
-    return this.#drain.resume({ owner, signal, onProgress, wait: toMs(options.wait ?? "30s", "wait") });
+    const { owner, signal, onProgress, wait = "30s" } = options;
+    return this.#drain.resume({ owner, signal, onProgress, wait: toMs(wait, "wait") });
   }
 
-  async get(id: string): Promise<OperationRecord | undefined> {
+  async get(id: string, filter?: OwnerFilter): Promise<OperationRecord | undefined> {
+    const owner = this.#whose(filter);
     const store = await this.#journal.open();
     const record = await store.get(id);
-    return record && this.#owners.mayAct(record.owner) ? record : undefined;
+    return owner === "*" || record?.owner === owner ? record : undefined;
   }
 
-  async find({ name, intent }: IntentReference): Promise<OperationRecord | undefined> {
-    const owner = this.#owners.present();
-    if (owner === undefined) return undefined;
+  async find({ name, intent, owner }: IntentReference): Promise<OperationRecord | undefined> {
+    const whose = this.#whose({ owner });
+    if (whose === undefined) return undefined;
     const store = await this.#journal.open();
-    return store.find(owner, name, intent);
+    return store.find(whose, name, intent);
   }
 
   async *list(filter: ListFilter = {}): AsyncIterableIterator<OperationRecord> {
-    const { owner = this.#owners.present(), ...rest } = filter;
+    const owner = this.#whose(filter);
     if (owner === undefined) return;
     const store = await this.#journal.open();
-    const narrowed = { ...rest, ...(owner !== "*" && { owner }) };
+    const narrowed = { ...filter, owner: owner === "*" ? undefined : owner };
     for (let after: number | undefined; ; ) {
       const records = await store.page({ ...narrowed, after });
       yield* records;
@@ -243,8 +263,8 @@ class SamekeySdk {
     }
   }
 
-  async counts(filter: { readonly owner?: string | undefined } = {}): Promise<Counts> {
-    const owner = filter.owner ?? this.#owners.present();
+  async counts(filter?: OwnerFilter): Promise<Counts> {
+    const owner = this.#whose(filter);
     if (owner === undefined) return {};
     const store = await this.#journal.open();
     return store.counts(owner === "*" ? undefined : owner);
@@ -255,18 +275,18 @@ class SamekeySdk {
   }
 
   retry(id: string): Promise<OperationRecord> {
-    return this.#act(id, (hook) => ({ type: "retry", at: this.#options.clock.now(), hook }));
+    return this.#act(id, (common, record) => ({ ...common, type: "retry", serverAt: this.#worker.serverTime(record) }));
   }
 
   async discard(id: string, why: { readonly reason: string }): Promise<OperationRecord> {
     const reason = why?.reason;
     if (typeof reason !== "string" || reason === "") bad("`discard` needs a reason, which is kept with the record");
-    return this.#act(id, (hook) => ({ type: "discard", at: this.#options.clock.now(), reason, hook }));
+    return this.#act(id, (common) => ({ ...common, type: "discard", reason }));
   }
 
   async reconcile(id: string, outcome: "applied" | "not-applied"): Promise<OperationRecord> {
     if (outcome !== "applied" && outcome !== "not-applied") bad('`reconcile` takes "applied" or "not-applied"');
-    return this.#act(id, (hook) => ({ type: "reconcile", at: this.#options.clock.now(), outcome, hook }));
+    return this.#act(id, (common) => ({ ...common, type: "reconcile", outcome }));
   }
 
   async adopt(id: string, owner: string): Promise<OperationRecord> {
@@ -277,22 +297,21 @@ class SamekeySdk {
   async signOut(options: { readonly purge?: boolean | undefined } = {}): Promise<void> {
     const owner = this.#owners.present();
     if (owner === undefined) return;
-    await this.#journal.open();
+    // First of all, and whatever the store says.
     this.#signedOut(owner);
     this.#journal.tellSignOut(owner);
     if (options.purge) await this.purge(owner);
   }
 
   async purge(owner: string): Promise<number> {
-    this.#operator.purged(owner);
-    this.#worker.abort(owner, new DOMException("its owner's operations were purged", "AbortError"));
+    this.#recorder.purged(owner);
+    this.#leases.abort(new DOMException("its owner's operations were purged", "AbortError"), owner);
     const store = await this.#journal.open();
-    let removed = 0;
-    for (;;) {
+    for (let removed = 0; ; ) {
       const records = await store.page({ owner });
       if (records.length === 0) return removed;
       removed += records.length;
-      await Promise.all(records.map(({ id }) => store.update(id, () => undefined)));
+      await Promise.all(records.map(({ id }) => this.#journal.update(id, () => undefined)));
     }
   }
 
@@ -301,16 +320,17 @@ class SamekeySdk {
     return this.#emitter.on(event, listener);
   }
 
-  close(options: { readonly timeout?: Duration | undefined } = {}): Promise<void> {
-    this.#closing ??= this.#close(toMs(options.timeout ?? "5s", "timeout"));
+  async close(options: { readonly timeout?: Duration | undefined } = {}): Promise<void> {
+    const timeout = toMs(options.timeout ?? "5s", "timeout");
+    this.#closing ??= this.#close(timeout);
     return this.#closing;
   }
 
   async #close(timeout: number): Promise<void> {
-    this.#drain.stop();
     const closed = this.#worker.close(timeout);
+    this.#drain.stop();
     this.#operator.tellAll();
-    await closed;
+    await Promise.all([closed, this.#recorder.close()]);
     await this.#journal.close();
     this.#release();
   }
@@ -319,40 +339,46 @@ class SamekeySdk {
     return this.close();
   }
 
-  #owner(): string | undefined {
-    this.#owners.signIn();
-    return this.#owners.present();
+  #whose(filter: OwnerFilter | undefined): string | undefined {
+    return filter?.owner ?? this.#owners.present();
   }
 
-  #join(draft: Draft, acting: boolean, mine = new Live(draft)): Live {
-    const shared = this.#operator.shared(draft, acting);
-    if (shared) return shared;
-    if (acting) this.#operator.enlist(mine);
-    return mine;
+  #join(draft: Draft, acting: boolean, mine?: Live): Live {
+    // Who acts is signed in; who only looks may be a page that is about to go.
+    if (acting && !draft.onBehalf) this.#owners.signIn();
+    return this.#recorder.join(draft, acting, mine);
   }
 
-  async #lookUp(reference: string | IntentReference, live: Live): Promise<OperationRecord> {
-    const record = typeof reference === "string" ? await this.get(reference) : await this.find(reference);
-    if (!record) throw unknown(typeof reference === "string" ? reference : `${reference.name}, ${reference.intent}`);
+  async #lookUp(
+    reference: string | IntentReference,
+    filter: OwnerFilter | undefined,
+    live: Live,
+  ): Promise<OperationRecord> {
+    const isId = typeof reference === "string";
+    const record = isId ? await this.get(reference, filter) : await this.find(reference);
+    if (!record) throw unknown(isId ? reference : `${reference.name}, ${reference.intent}`);
+    if (live.holds > 0) this.#journal.register(live, record.id);
     live.adopt(record);
-    this.#journal.register(live, record.id);
-    live.changed();
     return record;
   }
 
-  async #act(id: string, event: (hook: boolean) => Parameters<typeof transition>[1]): Promise<OperationRecord> {
+  async #act(
+    id: string,
+    event: (common: { at: number; hook: boolean }, record: OperationRecord) => OperationEvent,
+  ): Promise<OperationRecord> {
+    const at = this.#options.clock.now();
     const record = await this.#journal.update(id, (standing) =>
-      transition(standing, event(this.#worker.hasHook(standing.name))),
+      transition(standing, event({ at, hook: this.#worker.operationOf(standing).hooked }, standing)),
     );
-    if (!record) throw new MisuseError("unknown_operation", { id, detail: id });
+    if (!record) throw unknown(id);
     await this.#worker.released(record);
     return record;
   }
 
   #signedOut(owner: string): void {
     this.#owners.signOut(owner);
-    this.#worker.abort(owner, new DOMException("its owner signed out", "AbortError"));
-    this.#operator.tell(owner);
+    this.#leases.abort(new DOMException("its owner signed out", "AbortError"), owner);
+    this.#operator.tellAll();
   }
 }
 

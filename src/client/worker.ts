@@ -1,32 +1,32 @@
-import pRetry, { AbortError } from "p-retry";
-import { backoff } from "../core/backoff.js";
-import { classify } from "../core/classify.js";
+import pRetry from "p-retry";
 import { mintUuid } from "../core/key.js";
-import { fraction } from "../core/random.js";
 import { hasOutcome, isSettled, type OperationRecord } from "../core/record.js";
-import { type OperationEvent, transition } from "../core/transition.js";
+import { transition } from "../core/transition.js";
+import { PendingError } from "../errors.js";
 import { type AttemptResult, attempt } from "./attempt.js";
+import { deliver } from "./delivery.js";
 import type { Gate } from "./gate.js";
 import type { Journal } from "./journal.js";
+import { LEASE, type Leases } from "./leases.js";
 import type { ResolvedOperation, ResolvedOptions } from "./options.js";
 import type { Origins } from "./origins.js";
 import type { Owners } from "./owners.js";
 import type { Holder, Platform } from "./platform-port.js";
 import { isOver } from "./result.js";
+import { eventOf, nameOf } from "./verdict.js";
 
-/** How long a claim lasts without renewal, in milliseconds. */
-const LEASE = 30_000;
 /** No sleep is longer, so that a clock that jumps or a machine that was asleep is noticed. */
 const SLICE = 3_600_000;
-const PATIENCE = 60_000;
-const HOOK_RETRY = 1_000;
-const HOOK_RETRY_CAP = 15 * 60_000;
+/** So many failures of the store in a row are told to whoever waits. */
+const PATIENCE = 5;
+const PAUSE = 200;
 
 /** What the worker is built from. */
 export interface WorkerParts {
   readonly options: ResolvedOptions;
   readonly platform: Platform;
   readonly journal: Journal;
+  readonly leases: Leases;
   readonly owners: Owners;
   readonly origins: Origins;
   readonly gate: Gate;
@@ -38,16 +38,17 @@ export interface WorkerParts {
 /** Tells p-retry to come round again; the judgement was made by `transition`. */
 class Again extends Error {}
 
-/** Claims records, makes their attempts, and writes down what came of them. */
+/**
+ * Claims records, makes their attempts, and writes down what came of them.
+ *
+ * All its timers are background ones: it is the waiting `send` or `resume` that keeps a process alive.
+ */
 export class Worker {
   readonly #parts: WorkerParts;
   readonly #running = new Map<string, Promise<void>>();
-  /** Attempts and hooks under way, whose leases are renewed. */
-  readonly #active = new Map<string, { fence: number; owner: string; controller: AbortController }>();
   readonly #sleepers = new Map<string, AbortController>();
-  readonly #tasks = new Set<Promise<unknown>>();
+  readonly #attempts = new Set<Promise<unknown>>();
   readonly #ended = new AbortController();
-  #renewing = false;
   #stopWaking: (() => void) | undefined;
   /** Called when something has changed that may make other records due. */
   onProgress: () => void = () => {};
@@ -60,18 +61,22 @@ export class Worker {
     return this.#ended.signal.aborted;
   }
 
-  get idle(): boolean {
-    return this.#active.size === 0;
+  /** How many attempts and hooks are under way. */
+  get busy(): number {
+    return this.#parts.leases.size;
   }
 
-  /** Drives one operation until it has an outcome, needs a person, or the sdk closes. Joins a run under way. */
+  /**
+   * Drives one operation until it has an outcome, needs a person, its owner is gone, or the sdk closes. Joins a run
+   * under way.
+   */
   run(id: string, begun?: OperationRecord): Promise<void> {
     const running = this.#running.get(id);
     if (running) {
       this.wake(id);
       return running;
     }
-    this.#stopWaking ??= this.#parts.platform.onWake(() => this.wakeAll());
+    this.#stopWaking ??= this.#parts.platform.onWake(() => this.#wakeAll());
     const run = this.#run(id, begun).finally(() => {
       this.#running.delete(id);
       if (this.#running.size > 0) return;
@@ -87,213 +92,222 @@ export class Worker {
     this.#sleepers.get(id)?.abort();
   }
 
-  wakeAll(): void {
+  #wakeAll(): void {
     for (const sleeper of this.#sleepers.values()) sleeper.abort();
-  }
-
-  /** Whether this process drives the operation on behalf of a `send`. */
-  isRunning(id: string): boolean {
-    return this.#running.has(id);
   }
 
   /** A claim and the beginning of its attempt, in one write. */
   begin(record: OperationRecord): OperationRecord {
-    const { options, holder, origins } = this.#parts;
+    const { options, holder } = this.#parts;
     const at = options.clock.now();
-    const serverAt = origins.serverTime(record.origin, at);
-    const claimed = transition(record, {
-      type: "claim",
-      at,
-      holder: holder.id,
-      length: LEASE,
-      serverAt,
-      hook: this.#hasHook(record),
-    });
+    const serverAt = this.serverTime(record);
+    const hook = this.operationOf(record).hooked;
+    const claimed = transition(record, { type: "claim", at, serverAt, holder: holder.id, length: LEASE, hook });
     if (claimed.state !== "pending" || claimed.fence === record.fence) return claimed;
     return transition(claimed, { type: "begin", at, serverAt, mint: this.#mint(at) });
   }
 
-  /** Works on a record that was claimed here: its attempt, or its `settled` hook. A marked one holds a slot. */
-  work(record: OperationRecord): Promise<OperationRecord> {
-    const controller = new AbortController();
-    this.#active.set(record.id, { fence: record.fence, owner: record.owner, controller });
-    void this.#renew();
-    const task = this.#work(record, controller).finally(() => {
-      if (this.#active.get(record.id)?.fence === record.fence) this.#active.delete(record.id);
-      this.#tasks.delete(task);
+  /** Works on a record that was claimed here: its attempt, which holds a slot, then its hooks. */
+  async work(record: OperationRecord): Promise<OperationRecord> {
+    const { leases, options, journal } = this.#parts;
+    const controller = leases.hold(record);
+    try {
+      const after = record.mark ? await this.#track(this.#attempt(record, controller)) : record;
+      const owed = after.fence === record.fence && after.lease && hasOutcome(after) && !after.delivered;
+      return owed ? await deliver(after, this.operationOf(after), options, journal) : after;
+    } finally {
+      leases.release(record);
       this.onProgress();
-    });
-    this.#tasks.add(task);
-    return task;
-  }
-
-  /** Ends the attempts of one owner; what they may have done counts as uncertain. */
-  abort(owner: string, reason: unknown): void {
-    for (const active of this.#active.values()) if (active.owner === owner) active.controller.abort(reason);
+    }
   }
 
   /** No new attempts; those under way get `timeout` milliseconds. */
   async close(timeout: number): Promise<void> {
+    const { leases, gate, options } = this.#parts;
     this.#ended.abort();
-    this.wakeAll();
-    this.#parts.gate.flush();
+    this.#wakeAll();
+    gate.close();
     const grace = new AbortController();
-    const ended = Promise.allSettled([...this.#tasks]);
-    await Promise.race([ended, this.#parts.options.clock.sleep(timeout, grace.signal).catch(() => {})]);
+    const ended = Promise.allSettled([...this.#attempts]);
+    await Promise.race([ended, options.clock.sleep(timeout, grace.signal).catch(() => {})]);
     grace.abort();
-    const reason = new DOMException("the sdk was closed", "AbortError");
-    for (const { controller } of this.#active.values()) controller.abort(reason);
-    await Promise.allSettled([...this.#tasks, ...this.#running.values()]);
+    leases.abort(new DOMException("the sdk was closed", "AbortError"));
+    // Not the hooks: they may take for ever, and are called again.
+    await Promise.allSettled([...this.#attempts]);
+  }
+
+  /** Something that has to end before the store is closed. */
+  #track<T>(promise: Promise<T>): Promise<T> {
+    this.#attempts.add(promise);
+    const forget = (): void => void this.#attempts.delete(promise);
+    promise.then(forget, forget);
+    return promise;
   }
 
   async #run(id: string, begun: OperationRecord | undefined): Promise<void> {
     let first = begun;
+    let failures = 0;
     const round = async (): Promise<void> => {
       try {
-        const record = first ? await this.work(first) : await this.#take(id);
+        const claimed = first;
         first = undefined;
-        if (record === undefined || isOver(record) || this.closed || !this.#mayGoOn(record)) return;
+        const record = claimed ? await this.work(claimed) : await this.#take(id);
+        failures = 0;
+        if (!record || this.closed || this.#isDone(record) || !this.#parts.owners.mayAct(record.owner)) return;
         await this.#sleepUntil(record);
       } catch (error) {
-        throw new AbortError(error instanceof Error ? error : new Error(String(error)));
+        if (this.closed) return;
+        await this.#afterFailure(id, ++failures, error);
       }
       throw new Again();
     };
     await pRetry(round, { retries: Number.POSITIVE_INFINITY, minTimeout: 0, maxTimeout: 0, factor: 1 });
   }
 
-  /** Whether this process may send it at all: once its owner is gone, only waiting for the owner is left. */
-  #mayGoOn(record: OperationRecord): boolean {
-    return this.#parts.owners.mayAct(record.owner);
+  /** The store fails. The operation is not given up; who waits for it is told when that lasts. */
+  async #afterFailure(id: string, failures: number, cause: unknown): Promise<void> {
+    const { options, journal } = this.#parts;
+    options.log({ level: "error", message: "the store failed; the operation goes on", id, cause });
+    for (const live of failures < PATIENCE ? [] : journal.livesOf(id)) {
+      live.tell(new PendingError("pending", { id, record: live.record, cause }));
+    }
+    await this.#sleep(Math.min(PAUSE * 2 ** failures, 30_000), id);
   }
 
-  /** One round for one record: claims it if it is free and due, makes the attempt, answers with where it stands. */
+  /** Nothing is left to do for it here, its hooks included. */
+  #isDone(record: OperationRecord): boolean {
+    return isOver(record) && (!hasOutcome(record) || record.delivered || !this.operationOf(record).declared);
+  }
+
+  /** One round for one record: claims it if it is free and due, works on it, answers with where it stands. */
   async #take(id: string): Promise<OperationRecord | undefined> {
-    const { options, platform, journal, gate } = this.#parts;
+    const { options, platform, journal, leases, gate, holder, owners } = this.#parts;
+    const { clock } = options;
     const standing = await journal.refresh(id);
-    if (!standing || isOver(standing) || platform.isOffline() || !this.#mayGoOn(standing)) return standing;
+    const mayStart = (): boolean => !this.closed && !platform.isOffline() && owners.mayAct(standing?.owner ?? "");
+    if (!standing || this.#isDone(standing) || !mayStart()) return standing;
     if (standing.parked) return this.#behind(standing);
-    const now = options.clock.now();
-    if (standing.lease && isHeld(standing, now)) return standing;
-    if (standing.nextAttemptAt > now && standing.nextAttemptAt - standing.delay <= now) return standing;
-    await gate.enter(standing.origin);
+    if (isHeld(standing, clock.now())) {
+      const isOurs = standing.lease?.holder === holder.id;
+      if (isOurs || (await leases.relieve()) === 0) return standing;
+    }
+    // Hooks need no slot.
+    const isAttempt = !hasOutcome(standing);
+    if (!isDue(standing, clock.now()) || (isAttempt && !(await gate.enter(standing.origin)))) return standing;
     let claimed: OperationRecord | undefined;
     try {
-      if (!this.closed) {
-        const query = { now: options.clock.now(), limit: 1, ids: [id] };
-        [claimed] = (await journal.claim(query, (record) => this.begin(record))).records;
-      }
+      // Much may have happened while it waited for its slot.
+      const now = clock.now();
+      const isReady = (record: OperationRecord): boolean => isDue(record, now) && hasOutcome(record) !== isAttempt;
+      const apply = (record: OperationRecord): OperationRecord => (isReady(record) ? this.begin(record) : record);
+      if (mayStart()) [claimed] = (await journal.claim({ now, limit: 1, ids: [id] }, apply)).records;
     } finally {
-      if (!claimed?.mark) gate.leave(standing.origin, "unknown");
+      if (isAttempt && !claimed?.mark) gate.leave(standing.origin, "unknown");
     }
-    return claimed?.lease ? this.work(claimed) : (claimed ?? standing);
+    if (claimed?.lease) return this.work(claimed);
+    if (claimed) await this.released(claimed);
+    return claimed ?? standing;
   }
 
-  /** Whoever stands behind a head that needs a person is told so. */
+  /** Whoever waits behind a head that needs a person is told so. */
   async #behind(record: OperationRecord): Promise<OperationRecord> {
     const { journal } = this.#parts;
     const store = await journal.open();
     const head = record.lane === undefined ? undefined : await store.head(record.owner, record.lane);
-    const stuck = head && head.id !== record.id && isOver(head) ? head : undefined;
-    for (const live of journal.livesOf(record.id)) {
-      live.stuck = stuck;
-      live.changed();
+    if (head && head.id !== record.id && isOver(head)) {
+      const notice = new PendingError("lane", { record: head, detail: `the head is ${head.id}` });
+      for (const live of journal.livesOf(record.id)) live.tell(notice);
     }
     return record;
   }
 
   async #sleepUntil(record: OperationRecord): Promise<void> {
     const { options, platform } = this.#parts;
+    const { lease, parked, delay, nextAttemptAt } = record;
     const now = options.clock.now();
-    const others = record.parked || record.lease !== undefined;
-    const due = record.lease ? record.lease.until : record.nextAttemptAt;
-    const wait = platform.isOffline() || record.parked ? platform.pollEvery : Math.max(due - now, 0);
-    const longest = others ? platform.pollEvery : SLICE;
+    if (parked || platform.isOffline()) return this.#sleep(platform.pollEvery, record.id);
+    if (lease) return this.#sleep(Math.min(lease.until - now, platform.pollEvery), record.id);
     // A clock that has jumped back must not lengthen a wait.
-    const clamped = record.lease ? wait : Math.min(wait, record.parked ? wait : Math.max(record.delay, 0));
-    await this.sleep(Math.min(platform.isOffline() ? platform.pollEvery : clamped, longest), record.id);
+    return this.#sleep(Math.min(nextAttemptAt - now, delay, SLICE), record.id);
   }
 
   /** Sleeps until the time is over, or until someone wakes this id, or the sdk closes. */
-  async sleep(ms: number, id: string, background = false): Promise<void> {
+  async #sleep(ms: number, id: string): Promise<void> {
     if (this.closed || ms <= 0) return;
     const sleeper = new AbortController();
     this.#sleepers.set(id, sleeper);
-    try {
-      await this.#parts.options.clock.sleep(ms, sleeper.signal, background);
-    } catch {
-      // Woken.
-    } finally {
-      if (this.#sleepers.get(id) === sleeper) this.#sleepers.delete(id);
-    }
-  }
-
-  async #work(record: OperationRecord, controller: AbortController): Promise<OperationRecord> {
-    const after = record.mark ? await this.#attempt(record, controller) : record;
-    if (after.fence === record.fence && after.lease && hasOutcome(after) && !after.delivered)
-      return this.#deliver(after);
-    return after;
+    await this.#parts.options.clock.sleep(ms, sleeper.signal, true).catch(() => {});
+    if (this.#sleepers.get(id) === sleeper) this.#sleepers.delete(id);
   }
 
   async #attempt(record: OperationRecord, controller: AbortController): Promise<OperationRecord> {
     const { options, platform, journal, owners, origins, gate } = this.#parts;
+    const { clock } = options;
     const operation = this.operationOf(record);
-    const lives = journal.livesOf(record.id);
-    const startedAt = options.clock.now();
-    let result: AttemptResult = { signal: { kind: "thrown" } };
+    const startedAt = clock.now();
+    const waits = (): boolean => journal.livesOf(record.id).some(({ waiting }) => waiting > 0);
+    let result: AttemptResult;
     try {
       result = await attempt(record, {
         operation,
         fetch: this.#parts.fetch,
-        clock: options.clock,
+        clock,
         seesRedirects: platform.seesRedirects,
         baseOrigin: this.#parts.baseOrigin(),
-        transient: [...lives].find((live) => live.draft?.transient)?.draft?.transient,
-        mayBeSent: ({ owner }) => owners.mayAct(owner) && !controller.signal.aborted,
+        transient: journal.livesOf(record.id).find(({ draft }) => draft?.transient)?.draft?.transient,
+        mayBeSent: ({ owner }) => !this.closed && !controller.signal.aborted && owners.mayAct(owner),
         controller,
       });
     } catch (error) {
-      result = { signal: { kind: "thrown" }, error };
+      result = { signal: { kind: "thrown" }, health: "unknown", error };
     }
-    const at = options.clock.now();
+    const at = clock.now();
     if (result.serverDate !== undefined) origins.learnClock(record.origin, result.serverDate, at);
-    const event = this.#eventOf(record, operation, result, startedAt, at);
+    const serverAt = this.serverTime(record);
+    const event = eventOf(record, operation, result, options, {
+      startedAt,
+      serverAt,
+      mint: this.#mint(at),
+      waiting: waits(),
+    });
     // Started before the slot is given back, so that the next claim can share the write's transaction.
-    const writing = journal.change(record.id, event, record);
-    gate.leave(record.origin, this.#healthOf(result));
+    const writing = this.#insist(() => journal.change(record.id, event, record));
+    gate.leave(record.origin, result.health);
     this.onProgress();
     const after = (await writing) ?? record;
-    if (result.fault) {
-      for (const live of lives) {
-        live.fault = result.fault;
-        live.changed();
+    const { id, name } = record;
+    if (result.fault) for (const live of journal.livesOf(id)) live.tell(result.fault);
+    const cause = nameOf(result.error);
+    if (cause) options.log({ level: "debug", message: "an attempt failed", id, name, cause });
+    await this.#advance(after);
+    return after;
+  }
+
+  /** What an answer said is not lost to a store that fails once. */
+  async #insist<T>(write: () => Promise<T>): Promise<T> {
+    for (let tries = 0; ; tries++) {
+      try {
+        return await write();
+      } catch (error) {
+        if (tries === PATIENCE || this.closed) throw error;
+        await this.#parts.options.clock.sleep(PAUSE * 2 ** tries, this.#ended.signal, true).catch(() => {});
       }
     }
-    if (result.error !== undefined) {
-      options.log({
-        level: "debug",
-        message: "an attempt failed",
-        id: record.id,
-        name: record.name,
-        cause: result.error,
-      });
-    }
-    if (record.lane !== undefined) await this.#advance(after);
-    return after;
   }
 
   /** Wakes those of the same lane that wait in this process. */
   async #advance(record: OperationRecord): Promise<void> {
-    if (record.lane === undefined || !isOver(record)) return;
+    const { owner, lane } = record;
+    if (lane === undefined || !isOver(record)) return;
     const { journal } = this.#parts;
     if (isSettled(record)) {
       const store = await journal.open();
-      const head = await store.head(record.owner, record.lane);
+      const head = await store.head(owner, lane);
       if (head) this.wake(head.id);
       return;
     }
-    for (const live of journal.lives()) {
-      if (live.record?.parked && live.record.lane === record.lane && live.id) this.wake(live.id);
+    for (const { record: other } of journal.lives()) {
+      if (other?.parked && other.lane === lane && other.owner === owner) this.wake(other.id);
     }
   }
 
@@ -304,101 +318,13 @@ export class Worker {
     this.onProgress();
   }
 
-  #eventOf(
-    record: OperationRecord,
-    operation: ResolvedOperation,
-    result: AttemptResult,
-    startedAt: number,
-    at: number,
-  ): OperationEvent {
-    const { options, journal } = this.#parts;
-    const verdict = classify(result.signal, operation.rules, at);
-    const { base, cap, backgroundCap, attempts } = operation.retry;
-    const waiting = [...journal.livesOf(record.id)].some((live) => live.waiting > 0);
-    const asked = verdict.kind === "retry" ? (verdict.after ?? 0) : 0;
-    const own = backoff(record.attempts, base, waiting ? cap : backgroundCap, fraction(options.random));
-    const ended = {
-      at,
-      fence: record.fence,
-      entry: {
-        at: startedAt,
-        ms: at - startedAt,
-        verdict: result.foreign ? "not_sent" : result.signal.kind === "unsent" ? "unsent" : verdict.kind,
-        status: result.status,
-        cause: describe(result.error),
-      },
-      delay: result.foreign ? 0 : Math.max(asked, own),
-      hook: this.#hasHook(record),
-    };
-    if (result.signal.kind === "unsent") return { type: "unsent", block: result.block, ...ended };
-    return {
-      type: "answer",
-      verdict,
-      response: result.response,
-      timedOut: result.timedOut,
-      maxAttempts: attempts,
-      patience: PATIENCE,
-      mint: this.#mint(at),
-      ...ended,
-    };
+  serverTime({ origin }: OperationRecord): number | undefined {
+    return this.#parts.origins.serverTime(origin, this.#parts.options.clock.now());
   }
 
-  #healthOf({ signal, block, foreign, fault }: AttemptResult): "answered" | "failed" | "unknown" {
-    if (signal.kind === "answer") return signal.status >= 500 ? "failed" : "answered";
-    return block || foreign || fault ? "unknown" : "failed";
-  }
-
-  async #deliver(record: OperationRecord): Promise<OperationRecord> {
-    const { options, journal } = this.#parts;
-    const at = options.clock.now();
-    const hook = this.operationOf(record).options.settled;
-    const known = options.operations.has(record.name);
-    try {
-      // Left for a deploy that declares the operation: its hook may be owed this record.
-      if (!known) throw new Error(`samekey: operation "${record.name}" is not declared here`);
-      await hook?.(record);
-      return (await journal.change(record.id, { type: "deliver", at: options.clock.now() })) ?? record;
-    } catch (cause) {
-      if (known)
-        options.log({ level: "error", message: "a settled hook failed", id: record.id, name: record.name, cause });
-      const delay = known ? Math.min(HOOK_RETRY_CAP, Math.max(HOOK_RETRY, record.delay * 2)) : HOOK_RETRY_CAP;
-      return (await journal.change(record.id, { type: "postpone", at, fence: record.fence, delay })) ?? record;
-    }
-  }
-
-  /** One loop renews the leases of all that is under way. */
-  async #renew(): Promise<void> {
-    if (this.#renewing) return;
-    this.#renewing = true;
-    const { options, journal } = this.#parts;
-    while (this.#active.size > 0) {
-      await this.sleep(LEASE / 3, "renew", true);
-      if (this.#active.size === 0) break;
-      const at = options.clock.now();
-      const extensions = [...this.#active].map(([id, { fence }]) =>
-        journal.update(id, (record) => transition(record, { type: "extend", at, fence, length: LEASE })),
-      );
-      // A lease that cannot be renewed runs out; the promise does not rest on it.
-      await Promise.allSettled(extensions);
-      if (this.closed) await options.clock.sleep(LEASE / 3, undefined, true);
-    }
-    this.#renewing = false;
-  }
-
-  operationOf(record: OperationRecord): ResolvedOperation {
+  operationOf({ name }: Pick<OperationRecord, "name">): ResolvedOperation {
     const { operations, undeclared } = this.#parts.options;
-    return operations.get(record.name) ?? undeclared(record.name);
-  }
-
-  /** An operation that is not declared here may have a hook where it is. */
-  hasHook(name: string): boolean {
-    const { operations } = this.#parts.options;
-    const operation = operations.get(name);
-    return operation === undefined || operation.options.settled !== undefined;
-  }
-
-  #hasHook(record: OperationRecord): boolean {
-    return this.hasHook(record.name);
+    return operations.get(name) ?? undeclared(name);
   }
 
   #mint(now: number): (version: "v7" | "v4") => string {
@@ -406,15 +332,11 @@ export class Worker {
   }
 }
 
-function isHeld(record: OperationRecord, now: number): boolean {
-  const { lease } = record;
+function isHeld({ lease }: OperationRecord, now: number): boolean {
   return lease !== undefined && lease.until > now && lease.until - lease.length <= now;
 }
 
-function describe(error: unknown): string | undefined {
-  if (error === undefined) return undefined;
-  if (!(error instanceof Error)) return typeof error;
-  const { code } = ((error.cause as { code?: unknown } | undefined) ?? error) as { code?: unknown };
-  // Names and codes only: messages may hold what must not be at rest.
-  return typeof code === "string" ? `${error.name} ${code}` : error.name;
+/** Its time has come; a wait that began in the future is over, for the clock has jumped back. */
+function isDue({ nextAttemptAt, delay }: OperationRecord, now: number): boolean {
+  return nextAttemptAt <= now || nextAttemptAt - delay > now;
 }

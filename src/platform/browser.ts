@@ -49,26 +49,26 @@ const LOCK = "samekey-holder:";
  * name that nobody takes for dead: its leases run out in their own time.
  */
 function createHolder(random: Random): Holder {
-  const unique = mintUuid("v4", 0, random);
+  let name: string | undefined;
   const locks = (): LockManager | undefined => globalThis.navigator?.locks;
   let release = (): void => {};
-  let asked = false;
   let held = false;
   // Not before the first use: making an Sdk touches nothing.
-  const hold = (): void => {
-    if (asked) return;
-    asked = true;
-    const taken = locks()?.request(LOCK + unique, () => {
+  const hold = (): string => {
+    if (name) return name;
+    name = mintUuid("v4", 0, random);
+    const taken = locks()?.request(LOCK + name, () => {
       held = true;
       return new Promise<void>((resolve) => {
         release = resolve;
       });
     });
     taken?.catch(() => {});
+    return name;
   };
   return {
     get id() {
-      hold();
+      const unique = hold();
       return held ? LOCK + unique : `tab:${unique}`;
     },
     async survey() {

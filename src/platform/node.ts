@@ -23,11 +23,10 @@ const nodePlatform: Platform = {
  * that a process id used again does not pass for the old one.
  */
 function createHolder(): Holder {
-  const unique = randomUUID();
   let id: string | undefined;
   return {
     get id() {
-      id ??= [machine(), process.pid, startOf(process.pid) ?? "", unique].join("|");
+      id ??= [machine(), process.pid, startOf(process.pid) ?? "", randomUUID()].join("|");
       return id;
     },
     survey: async () => {

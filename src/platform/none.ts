@@ -22,11 +22,17 @@ export const commonPlatform: Platform = {
   isOffline: () => false,
   onWake: () => () => {},
   openChannel: () => undefined,
-  createHolder: (random) => ({
-    id: mintUuid("v4", 0, random),
-    survey: async () => () => false,
-    release: () => {},
-  }),
+  createHolder(random) {
+    let id: string | undefined;
+    return {
+      get id() {
+        id ??= mintUuid("v4", 0, random);
+        return id;
+      },
+      survey: async () => () => false,
+      release: () => {},
+    };
+  },
   async digest(bytes) {
     const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
     return `sha256:${[...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;

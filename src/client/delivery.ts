@@ -1,0 +1,41 @@
+import type { OperationRecord } from "../core/record.js";
+import type { Journal } from "./journal.js";
+import type { ResolvedOperation, ResolvedOptions } from "./options.js";
+
+const RETRY = 1_000;
+const RETRY_CAP = 15 * 60_000;
+
+/**
+ * Hands a claimed record that has an outcome to its operation's hooks: `reconcile` may resolve an unknown outcome,
+ * `settled` is told. Whatever throws is called again later, so that `settled` gets every record at least once.
+ */
+export async function deliver(
+  record: OperationRecord,
+  operation: ResolvedOperation,
+  options: ResolvedOptions,
+  journal: Journal,
+): Promise<OperationRecord> {
+  const { clock, log } = options;
+  const { reconcile, settled } = operation.options;
+  const { id, name, fence } = record;
+  try {
+    // Left for a deploy that declares the operation: its hook may be owed this record.
+    if (!operation.declared) throw undeclared;
+    let resolved = record;
+    if (reconcile && record.state === "unresolved" && !record.resolution) {
+      const outcome = await reconcile(record);
+      if (outcome === "applied" || outcome === "not-applied") {
+        const event = { type: "reconcile", at: clock.now(), outcome, hook: settled !== undefined } as const;
+        resolved = (await journal.change(id, event)) ?? record;
+      }
+    }
+    await settled?.(resolved);
+    return (await journal.change(id, { type: "deliver", at: clock.now(), delivered: resolved })) ?? resolved;
+  } catch (cause) {
+    if (cause !== undeclared) log({ level: "error", message: "a settled hook failed", id, name, cause });
+    const delay = cause === undeclared ? RETRY_CAP : Math.min(RETRY_CAP, Math.max(RETRY, record.delay * 2));
+    return (await journal.change(id, { type: "postpone", at: clock.now(), fence, delay })) ?? record;
+  }
+}
+
+const undeclared = new Error("samekey: the operation is not declared here");

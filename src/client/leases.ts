@@ -1,0 +1,74 @@
+import type { OperationRecord } from "../core/record.js";
+import type { Journal } from "./journal.js";
+import type { ResolvedOptions } from "./options.js";
+import type { Holder } from "./platform-port.js";
+
+/** How long a claim lasts without renewal, in milliseconds. */
+export const LEASE = 30_000;
+
+/** What is under way here under a lease. */
+interface Held {
+  readonly fence: number;
+  readonly owner: string;
+  readonly controller: AbortController;
+}
+
+/** The leases that this process holds: renewed while their work runs, and those of the dead ended. */
+export class Leases {
+  readonly #held = new Map<string, Held>();
+  readonly #options: ResolvedOptions;
+  readonly #journal: Journal;
+  readonly #holder: Holder;
+  #renewing = false;
+
+  constructor(options: ResolvedOptions, journal: Journal, holder: Holder) {
+    this.#options = options;
+    this.#journal = journal;
+    this.#holder = holder;
+  }
+
+  get size(): number {
+    return this.#held.size;
+  }
+
+  /** Renews the record's lease until {@link release}; the answer aborts its work. */
+  hold({ id, fence, owner }: OperationRecord): AbortController {
+    const controller = new AbortController();
+    this.#held.set(id, { fence, owner, controller });
+    void this.#renew();
+    return controller;
+  }
+
+  release({ id, fence }: OperationRecord): void {
+    if (this.#held.get(id)?.fence === fence) this.#held.delete(id);
+  }
+
+  /** Ends what is under way, of one owner or of all; what it may have done counts as uncertain. */
+  abort(reason: DOMException, owner?: string): void {
+    for (const held of this.#held.values())
+      if (owner === undefined || held.owner === owner) held.controller.abort(reason);
+  }
+
+  /** Ends the leases of holders that are certainly gone; answers how many. */
+  async relieve(): Promise<number> {
+    const isDead = await this.#holder.survey();
+    const store = await this.#journal.open();
+    return store.relieve(isDead);
+  }
+
+  async #renew(): Promise<void> {
+    if (this.#renewing) return;
+    this.#renewing = true;
+    const { clock } = this.#options;
+    while (this.#held.size > 0) {
+      await clock.sleep(LEASE / 3, undefined, true);
+      const at = clock.now();
+      const extensions = [...this.#held].map(([id, { fence }]) =>
+        this.#journal.change(id, { type: "extend", at, fence, length: LEASE }),
+      );
+      // A lease that cannot be renewed runs out; the promise does not rest on it.
+      await Promise.allSettled(extensions);
+    }
+    this.#renewing = false;
+  }
+}

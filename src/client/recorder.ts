@@ -1,0 +1,236 @@
+import { comparableBytes, differingFields, sameRequest } from "../core/compare.js";
+import { holdsIntent, isSettled, type OperationRecord } from "../core/record.js";
+import { transition } from "../core/transition.js";
+import { CanceledError, MisuseError, StoreError } from "../errors.js";
+import type { Inserted } from "../store.js";
+import { createRecord, type Draft } from "./draft.js";
+import type { Gate } from "./gate.js";
+import type { Journal } from "./journal.js";
+import { Live } from "./live.js";
+import type { ResolvedOptions } from "./options.js";
+import type { Owners } from "./owners.js";
+import type { Platform } from "./platform-port.js";
+import type { Worker } from "./worker.js";
+
+/** What the recorder is built from. */
+export interface RecorderParts {
+  readonly options: ResolvedOptions;
+  readonly platform: Platform;
+  readonly journal: Journal;
+  readonly owners: Owners;
+  readonly gate: Gate;
+  readonly worker: Worker;
+}
+
+const PAUSE = 1_000;
+const PAUSE_CAP = 60_000;
+
+/** Makes drafts durable, once for each intent. */
+export class Recorder {
+  readonly #parts: RecorderParts;
+  /** By owner, name and intent: five clicks in one task are one operation. */
+  readonly #byIntent = new Map<string, Live>();
+  /** Records of which nobody knows whether they were committed; by intent, or by id. */
+  readonly #doubts = new Map<string, readonly OperationRecord[]>();
+  readonly #purges = new Map<string, number>();
+  readonly #saving = new Set<Promise<unknown>>();
+
+  constructor(parts: RecorderParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * The live operation that holds the draft's intent, or `mine`.
+   *
+   * @param acting - the draft is to be recorded now; otherwise it is only looked at
+   * @throws MisuseError `intent_mismatch` when the intent's operation is another request and the draft acts
+   */
+  join(draft: Draft, acting: boolean, mine = new Live(draft)): Live {
+    const live = this.#byIntent.get(intentKey(draft) ?? "");
+    const request = live?.record?.request ?? live?.draft?.request;
+    // Without its body only the store can tell whether it is the same.
+    if (!live || !request || live.gone || live.record?.hash || (live.record && !holdsIntent(live.record))) return mine;
+    if (keepsFirst(draft) || sameRequest(request, draft.request)) return live;
+    if (acting) throw mismatch(draft, live.record, differingFields(request, draft.request));
+    return mine;
+  }
+
+  /** Keeps a live operation up to date until the answer is called. */
+  retain(live: Live): () => void {
+    const { journal } = this.#parts;
+    live.holds++;
+    if (live.id !== undefined) journal.register(live, live.id);
+    let held = true;
+    return () => {
+      if (!held) return;
+      held = false;
+      if (--live.holds > 0) return;
+      if (live.id !== undefined) journal.unregister(live, live.id);
+      const key = live.draft && intentKey(live.draft);
+      if (key !== undefined && this.#byIntent.get(key) === live) this.#byIntent.delete(key);
+    };
+  }
+
+  /**
+   * Records it durably, unless that was done or is under way.
+   *
+   * @throws StoreError, MisuseError `intent_mismatch`, `key_reused`, `bad_option`
+   */
+  save(live: Live): Promise<OperationRecord> {
+    live.saved ??= this.#save(live).catch((error: unknown) => {
+      live.saved = undefined;
+      throw error;
+    });
+    return live.saved;
+  }
+
+  /** Nothing is recorded any more, and what was being recorded is. */
+  async close(): Promise<void> {
+    await Promise.allSettled([...this.#saving]);
+  }
+
+  /** Records of this owner that are being inserted now are not to stay. */
+  purged(owner: string): void {
+    this.#purges.set(owner, (this.#purges.get(owner) ?? 0) + 1);
+  }
+
+  async #save(live: Live): Promise<OperationRecord> {
+    const { draft } = live;
+    if (!draft) throw new Error("samekey: only a draft can be recorded");
+    const release = this.retain(live);
+    const key = intentKey(draft);
+    if (key !== undefined) this.#byIntent.set(key, live);
+    const saving = this.#persist(live, draft);
+    this.#saving.add(saving);
+    try {
+      return await saving;
+    } finally {
+      this.#saving.delete(saving);
+      release();
+    }
+  }
+
+  async #persist(live: Live, draft: Draft): Promise<OperationRecord> {
+    const { options, journal, gate, worker, platform, owners } = this.#parts;
+    const purges = this.#purges.get(draft.owner);
+    // A `send` in the same task may still ask for its attempt to begin with this write.
+    await undefined;
+    if (worker.closed) throw new StoreError("unavailable", { detail: "the sdk is closed" });
+    const doubtKey = intentKey(draft) ?? draft.id;
+    const doubts = this.#doubts.get(doubtKey) ?? [];
+    this.#doubts.delete(doubtKey);
+    const fresh = { ...createRecord(draft, options.clock.now(), options.random), seq: 0, rev: 0 };
+    const atOnce = live.wanted && draft.lane === undefined && !platform.isOffline() && owners.mayAct(draft.owner);
+    const entered = atOnce && gate.tryEnter(draft.origin);
+    let begun = false;
+    try {
+      const record = entered ? worker.begin(fresh) : fresh;
+      const inserted = await this.#insert(record, doubtKey, doubts);
+      if (inserted.joined) return await this.#meet(live, draft, inserted.record, inserted.joined, doubts);
+      if (this.#purges.get(draft.owner) !== purges) {
+        await journal.update(record.id, () => undefined);
+        throw new CanceledError("canceled", { id: record.id, detail: "its owner's operations were purged" });
+      }
+      live.record ??= inserted.record;
+      if (draft.transient) this.#retainUntilSettled(live);
+      begun = record.mark !== undefined;
+      if (begun) void worker.run(record.id, inserted.record);
+      return inserted.record;
+    } finally {
+      if (entered && !begun) gate.leave(draft.origin, "unknown");
+    }
+  }
+
+  async #insert(record: OperationRecord, key: string, doubts: readonly OperationRecord[]): Promise<Inserted> {
+    try {
+      return await this.#parts.journal.insert(record);
+    } catch (cause) {
+      const isUnknown = cause instanceof StoreError && (cause.code === "stalled" || cause.code === "not_durable");
+      void this.#withdraw(key, isUnknown ? [...doubts, record] : doubts);
+      if (!isUnknown || cause.id !== undefined) throw cause;
+      throw new StoreError(cause.code, { id: record.id, detail: `operation ${record.id}`, cause });
+    }
+  }
+
+  /** Headers that are not kept are there for every attempt of this process. */
+  #retainUntilSettled(live: Live): void {
+    const release = this.retain(live);
+    const stop = live.watch(() => {
+      if (!live.gone && !(live.record && isSettled(live.record))) return;
+      stop();
+      release();
+    });
+  }
+
+  /** The intent, key or id was taken: the earlier operation is this one, or the call is wrong. */
+  async #meet(
+    live: Live,
+    draft: Draft,
+    standing: OperationRecord,
+    by: NonNullable<Inserted["joined"]>,
+    doubts: readonly OperationRecord[],
+  ): Promise<OperationRecord> {
+    const { journal, platform } = this.#parts;
+    const isSame = standing.hash
+      ? standing.hash === (await platform.digest(comparableBytes(draft.request)))
+      : sameRequest(standing.request, draft.request);
+    if (!isSame && !(by === "intent" && keepsFirst(draft))) {
+      const fields = differingFields(standing.request, draft.request);
+      if (by === "intent") throw mismatch(draft, standing, fields);
+      const detail = `the ${by} ${by === "id" ? draft.id : draft.key} belongs to another request already`;
+      throw new MisuseError(by === "key" ? "key_reused" : "bad_option", { record: standing, fields, detail });
+    }
+    const own = doubts.find(({ id }) => id === standing.id);
+    const record = (own && (await journal.update(own.id, (found) => this.#unbegun(found, own)))) ?? standing;
+    if (record.id !== draft.id) journal.unregister(live, draft.id);
+    live.adopt(record);
+    journal.register(live, record.id);
+    if (draft.transient) this.#retainUntilSettled(live);
+    return record;
+  }
+
+  /** A record whose commit is in doubt was not sent: it is canceled as soon as the store answers. */
+  async #withdraw(key: string, records: readonly OperationRecord[]): Promise<void> {
+    const { journal, options, worker } = this.#parts;
+    if (records.length === 0) return;
+    this.#doubts.set(key, records);
+    // Whoever records the same again takes the doubt over.
+    const isMine = (): boolean => !worker.closed && this.#doubts.get(key) === records;
+    for (let pause = PAUSE; isMine(); pause = Math.min(pause * 2, PAUSE_CAP)) {
+      try {
+        const cancel = (found: OperationRecord, own: OperationRecord): OperationRecord => {
+          const unbegun = this.#unbegun(found, own);
+          if (!isMine() || unbegun.mark || unbegun.state !== "pending") return found;
+          return transition(unbegun, { type: "cancel", at: options.clock.now(), hook: false });
+        };
+        const found = await Promise.all(records.map((own) => journal.update(own.id, (record) => cancel(record, own))));
+        // Not there: a commit may still be under way, but not for so long.
+        if (found.some(Boolean) || pause === PAUSE_CAP) this.#doubts.delete(key);
+      } catch {
+        // It does not answer yet.
+      }
+      if (isMine()) await options.clock.sleep(pause, undefined, true);
+    }
+  }
+
+  /** The record without the attempt that was to begin with it. */
+  #unbegun(found: OperationRecord, own: OperationRecord): OperationRecord {
+    if (!found.mark || found.fence !== own.fence || found.rev > 1) return found;
+    const at = this.#parts.options.clock.now();
+    const entry = { at, ms: 0, verdict: "not_sent" };
+    return transition(found, { type: "unsent", at, fence: own.fence, entry, delay: 0, hook: false });
+  }
+}
+
+function intentKey(draft: Draft): string | undefined {
+  return draft.intent === undefined ? undefined : JSON.stringify([draft.owner, draft.operation.name, draft.intent]);
+}
+
+function keepsFirst(draft: Draft): boolean {
+  return draft.operation.options.onIntentMismatch === "keep-first";
+}
+
+function mismatch(draft: Draft, record: OperationRecord | undefined, fields: readonly string[]): MisuseError {
+  const detail = `intent ${JSON.stringify(draft.intent)} of \`${draft.operation.name}\` differs in ${fields.join(", ")}`;
+  return new MisuseError("intent_mismatch", { record, fields, detail });
+}

@@ -1,0 +1,66 @@
+import { backoff } from "../core/backoff.js";
+import { classify, type Verdict } from "../core/classify.js";
+import { fraction } from "../core/random.js";
+import type { OperationRecord } from "../core/record.js";
+import type { OperationEvent } from "../core/transition.js";
+import type { AttemptResult } from "./attempt.js";
+import type { ResolvedOperation, ResolvedOptions } from "./options.js";
+
+/** For how long an unexplained 409 is retried. */
+const PATIENCE = 60_000;
+
+/** What else is known when an attempt has ended. */
+export interface Circumstances {
+  readonly startedAt: number;
+  readonly serverAt: number | undefined;
+  readonly mint: (version: "v7" | "v4") => string;
+  /** Whether someone waits for the outcome. */
+  readonly waiting: boolean;
+}
+
+/** What an attempt's end means for its record. */
+export function eventOf(
+  record: OperationRecord,
+  operation: ResolvedOperation,
+  result: AttemptResult,
+  options: ResolvedOptions,
+  { startedAt, serverAt, mint, waiting }: Circumstances,
+): OperationEvent {
+  const at = options.clock.now();
+  const verdict = judge(result, operation, options, at);
+  const isUnsent = result.signal.kind === "unsent";
+  const { base, cap, backgroundCap, attempts } = operation.retry;
+  const asked = verdict.kind === "retry" ? (verdict.after ?? 0) : 0;
+  const own = backoff(record.attempts, base, waiting ? cap : backgroundCap, fraction(options.random));
+  const word = result.foreign ? "not_sent" : isUnsent ? "unsent" : verdict.kind;
+  const ended = {
+    at,
+    serverAt,
+    fence: record.fence,
+    entry: { at: startedAt, ms: at - startedAt, verdict: word, status: result.status, cause: nameOf(result.error) },
+    delay: result.foreign ? 0 : Math.max(asked, own),
+    hook: operation.hooked,
+  };
+  if (isUnsent) {
+    return { type: "unsent", block: result.block, maxAttempts: result.foreign ? undefined : attempts, ...ended };
+  }
+  const { response, timedOut } = result;
+  return { type: "answer", verdict, response, timedOut, maxAttempts: attempts, patience: PATIENCE, mint, ...ended };
+}
+
+function judge(result: AttemptResult, operation: ResolvedOperation, options: ResolvedOptions, at: number): Verdict {
+  try {
+    return classify(result.signal, operation.rules, at);
+  } catch (cause) {
+    options.log({ level: "error", message: "the profile's `read` threw", name: operation.name, cause });
+    return { kind: "retry", certain: false };
+  }
+}
+
+/** Of an error only its name and code: a message may quote what must not be at rest. */
+export function nameOf(error: unknown): string | undefined {
+  if (error === undefined) return undefined;
+  if (!(error instanceof Error)) return typeof error;
+  const { code } = ((error.cause as { code?: unknown } | undefined) ?? error) as { code?: unknown };
+  return typeof code === "string" ? `${error.name} ${code}` : error.name;
+}
