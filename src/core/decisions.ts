@@ -3,7 +3,7 @@
 import { MisuseError, UnknownOutcomeError } from "../errors.js";
 import type { EventOf } from "./event.js";
 import { endOf, isInFlight, settle } from "./moves.js";
-import { holdsIntent, isSettled, isUncertain, type OperationRecord } from "./record.js";
+import { holdsIntent, isHeld, isSettled, isUncertain, type OperationRecord } from "./record.js";
 
 /** @throws UnknownOutcomeError `key_expired` or `attempts` when it must not be sent again */
 export function retry(record: OperationRecord, event: EventOf<"retry">): OperationRecord {
@@ -66,7 +66,5 @@ export function adopt(record: OperationRecord, event: EventOf<"adopt">): Operati
 
 /** Nobody speaks for an attempt whose lease is over: it counts as lost. */
 function refuseInFlight(record: OperationRecord, at: number): void {
-  const { lease, mark } = record;
-  if (mark && lease && lease.until > at && lease.until - lease.length <= at)
-    throw new MisuseError("in_flight", { record });
+  if (record.mark && isHeld(record, at)) throw new MisuseError("in_flight", { record });
 }

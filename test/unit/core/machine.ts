@@ -15,7 +15,14 @@ type Of<Type extends OperationEvent["type"]> = Partial<Extract<OperationEvent, {
 /** A record as a store holds it: pending, never sent, due at T0, its key good for a day. */
 export function stored(change: Partial<OperationRecord> = {}, wire: Partial<Wire> = {}): OperationRecord {
   const fresh: NewRecord = newRecord();
-  return { seq: 1, rev: 1, ...fresh, ...change, wire: { ...fresh.wire, ...change.wire, ...wire } };
+  return {
+    seq: 1,
+    rev: 1,
+    uncertainSince: undefined,
+    ...fresh,
+    ...change,
+    wire: { ...fresh.wire, ...change.wire, ...wire },
+  };
 }
 
 export const verdicts = {
