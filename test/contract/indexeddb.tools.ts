@@ -121,6 +121,18 @@ export function openRaw(name: string, version?: number, upgrade?: (db: IDBDataba
   });
 }
 
+/** The next task, sooner than a timer allows. */
+export function nextTask(): Promise<void> {
+  const { port1, port2 } = new MessageChannel();
+  return new Promise((resolve) => {
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(0);
+  });
+}
+
 /** Time that stands still but for deadlines, which pass at once. */
 export const impatient = {
   now: () => Date.now(),

@@ -1,15 +1,18 @@
 import type { Clock } from "../../store.js";
 import type { Connection } from "./connection.js";
 import { isLost, isStall, toStoreError } from "./errors.js";
-import type { Outcome, Verb } from "./transaction.js";
+import type { Mode, Outcome, Verb } from "./transaction.js";
 import { transact } from "./transaction.js";
 import { mustSync } from "./work.js";
+
+/** With so many verbs a transaction takes no more that come while it is filled, so that it ends. */
+const ENOUGH = 256;
 
 interface Waiting extends Verb<unknown> {
   readonly settle: (outcome: Outcome) => void;
 }
 
-/** Group commit: verbs called in one task, or while a transaction is under way, share the next one. */
+/** Group commit: verbs called in one task share a transaction, with those that come until it is committed. */
 export class Queue {
   readonly #connection: Connection;
   readonly #clock: Clock;
@@ -39,32 +42,41 @@ export class Queue {
     do {
       await undefined;
       const verbs = this.#waiting.splice(0);
-      const strict = verbs.some((verb) => verb.strict);
-      await this.#commit(verbs, strict, false);
+      const mode = { strict: verbs.some((verb) => verb.strict), writes: verbs.some((verb) => verb.writes) };
+      await this.#commit(verbs, mode, () => this.#join(verbs, mode));
     } while (this.#waiting.length > 0);
     this.#draining = undefined;
   }
 
+  /** Takes what has come since and may share the transaction; what may not, and all behind it, waits for the next. */
+  #join(verbs: Waiting[], { strict, writes }: Mode): Waiting[] {
+    if (verbs.length >= ENOUGH) return [];
+    const end = this.#waiting.findIndex((verb) => (verb.strict && !strict) || (verb.writes && !writes));
+    const joining = this.#waiting.splice(0, end < 0 ? this.#waiting.length : end);
+    verbs.push(...joining);
+    return joining;
+  }
+
   /** Verbs are idempotent until their transaction has committed, and so begun anew wherever it did not. */
-  async #commit(verbs: readonly Waiting[], strict: boolean, reopened: boolean): Promise<void> {
+  async #commit(verbs: readonly Waiting[], mode: Mode, more: () => Waiting[], reopened = false): Promise<void> {
     const opening = this.#connection.database();
     let open = false;
     let outcomes: readonly Outcome[];
     try {
       const database = await opening;
       open = true;
-      outcomes = await transact(database, verbs, strict, this.#clock);
+      outcomes = await transact(database, verbs, mode, this.#clock, more);
     } catch (error) {
-      if (error === mustSync) return this.#commit(verbs, true, reopened);
+      if (error === mustSync) return this.#commit(verbs, { writes: true, strict: true }, more, reopened);
       if (isLost(error) && !reopened) {
         this.#connection.drop(opening);
-        return this.#commit(verbs, strict, true);
+        return this.#commit(verbs, mode, more, true);
       }
       // Where it hangs, a new connection may not.
       if (isStall(error)) this.#connection.drop(opening);
       else if (open && verbs.length > 1) {
         // One of them is at fault: each for itself, so that it fails alone.
-        for (const verb of verbs) await this.#commit([verb], verb.strict, reopened);
+        for (const verb of verbs) await this.#commit([verb], verb, () => [], reopened);
         return;
       }
       outcomes = verbs.map(() => ({ error }));

@@ -5,11 +5,15 @@ import { isLost } from "./errors.js";
 import { COUNTS, OPERATIONS } from "./schema.js";
 import { mustSync, Work } from "./work.js";
 
-/** A verb of the port, on its way into a transaction. */
-export interface Verb<T> {
+/** What a transaction is good for, or a verb in need of. */
+export interface Mode {
   readonly writes: boolean;
-  /** Whether it is known to need syncing; one that turns out to need it has its transaction begun anew. */
+  /** Synced. A verb that turns out to need it without having said so has its transaction begun anew. */
   readonly strict: boolean;
+}
+
+/** A verb of the port, on its way into a transaction. */
+export interface Verb<T> extends Mode {
   /** Makes its first request at once and depends on no verb before it, so the next one need not wait for it. */
   readonly together: boolean;
   readonly run: (work: Work) => Promise<T>;
@@ -21,15 +25,17 @@ export type Outcome = { readonly value: unknown } | { readonly error: unknown };
 /**
  * Runs verbs in one transaction and answers once it is *complete*: the success of a request promises nothing.
  *
+ * @param more - hands over verbs that have come meanwhile and can share the transaction
  * @throws whatever made the transaction abort: then nothing of it was saved
  */
 export async function transact(
   database: IDBDatabase,
   verbs: readonly Verb<unknown>[],
-  strict: boolean,
+  { writes, strict }: Mode,
   clock: Clock,
+  more: () => readonly Verb<unknown>[],
 ): Promise<readonly Outcome[]> {
-  const mode = verbs.some((verb) => verb.writes) ? "readwrite" : "readonly";
+  const mode = writes ? "readwrite" : "readonly";
   const tx = database.transaction([OPERATIONS, COUNTS], mode, { durability: strict ? "strict" : "relaxed" });
   let reason: unknown;
   const ended = new Promise<void>((resolve, reject) => {
@@ -42,7 +48,7 @@ export async function transact(
     reason = why;
   };
 
-  const filled = fill(new Work(tx, strict), verbs).then((outcomes) => {
+  const filled = fill(new Work(tx, strict), verbs, more).then((outcomes) => {
     tx.commit();
     return outcomes;
   });
@@ -53,30 +59,36 @@ export async function transact(
       abort(new StoreError("stalled", { detail: "the transaction was not committed in time" }));
     } catch {
       // Too late to take it back: the browser has been told to commit.
-      throw new StoreError(mode === "readonly" ? "stalled" : "not_durable", { detail: "the commit is under way" });
+      throw new StoreError(writes ? "not_durable" : "stalled", { detail: "the commit is under way" });
     }
     await withDeadline(clock, ended, () => Promise.reject(reason));
   });
   return filled;
 }
 
-async function fill(work: Work, verbs: readonly Verb<unknown>[]): Promise<Outcome[]> {
+async function fill(
+  work: Work,
+  first: readonly Verb<unknown>[],
+  more: () => readonly Verb<unknown>[],
+): Promise<Outcome[]> {
   const outcomes: Promise<Outcome>[] = [];
-  for (const verb of verbs) {
-    if (!verb.together) await Promise.all(outcomes);
-    const already = work.writes;
-    const outcome = verb.run(work).then(
-      (value) => ({ value }),
-      (error) => {
-        // What a verb has written before it failed can only be taken back with everything else.
-        if (error === mustSync || isLost(error) || (!verb.together && work.writes > already)) throw error;
-        return { error };
-      },
-    );
-    outcomes.push(outcome);
-    if (!verb.together) await outcome;
+  for (let verbs = first; verbs.length > 0; verbs = more()) {
+    for (const verb of [...verbs]) {
+      if (!verb.together) await Promise.all(outcomes);
+      const already = work.writes;
+      const outcome = verb.run(work).then(
+        (value) => ({ value }),
+        (error) => {
+          // What a verb has written before it failed can only be taken back with everything else.
+          if (error === mustSync || isLost(error) || (!verb.together && work.writes > already)) throw error;
+          return { error };
+        },
+      );
+      outcomes.push(outcome);
+      if (!verb.together) await outcome;
+    }
+    await Promise.all(outcomes);
   }
-  const all = await Promise.all(outcomes);
   await work.flush();
-  return all;
+  return Promise.all(outcomes);
 }
