@@ -96,6 +96,7 @@ const lookUpOrRetry: Sentence = (record) =>
   record?.wire?.dedupes === false
     ? `${lookUp}; it is not sent again, because the API does not deduplicate.`
     : `${lookUp}, or \`retry\` it within the key's life.`;
+const finishIt = "Finish or `discard` the recorded operation (`error.record`), use";
 const whenRefused =
   (whenOver: string): Sentence =>
   (record) =>
@@ -107,7 +108,7 @@ const text: Record<ErrorCode, readonly [happened: string, applied: Sentence, nex
   key_reused: [
     "This idempotency key belongs to a different request",
     "Nothing was applied by this request; the other one may have been applied.",
-    "Fix the program: one key belongs to one request.",
+    whenRefused("Fix the program: one key belongs to one request."),
   ],
   unprocessable: [
     "The server answered 422: it understood the request and refused its content",
@@ -122,7 +123,7 @@ const text: Record<ErrorCode, readonly [happened: string, applied: Sentence, nex
   intent_mismatch: [
     "This intent is already recorded with a different request",
     (record) => `Nothing was sent now. ${say(standing("The recorded operation"), record)}`,
-    'Finish or discard the recorded operation (`error.record`), use another intent, or declare `onIntentMismatch: "keep-first"`.',
+    (record) => `${isOver(record) ? "Use" : finishIt} another intent, or declare \`onIntentMismatch: "keep-first"\`.`,
   ],
   already_sent: [
     "The operation cannot be canceled, because it was sent",
@@ -131,7 +132,7 @@ const text: Record<ErrorCode, readonly [happened: string, applied: Sentence, nex
   ],
   in_flight: [
     "An attempt of the operation is under way and may still arrive at the server",
-    standing("It"),
+    "It may have been applied.",
     "Wait for the attempt to end, then try again.",
   ],
   unknown_operation: [
@@ -153,23 +154,27 @@ const text: Record<ErrorCode, readonly [happened: string, applied: Sentence, nex
   ],
   key_expired: [
     "The server may no longer remember the idempotency key, and the outcome is unknown",
-    "The operation may have been applied.",
+    "The operation may or may not have been applied.",
     `${lookUp}; it is not sent again.`,
   ],
   deadline: [
     "The operation's deadline passed, and the outcome is unknown",
-    "The operation may have been applied.",
+    "The operation may or may not have been applied.",
     lookUpOrRetry,
   ],
-  attempts: ["No attempts are left, and the outcome is unknown", "The operation may have been applied.", lookUpOrRetry],
+  attempts: [
+    "No attempts are left, and the outcome is unknown",
+    "The operation may or may not have been applied.",
+    lookUpOrRetry,
+  ],
   refused_while_uncertain: [
     "A refusal that does not speak for the key followed an attempt whose outcome is unknown",
-    "The operation may have been applied.",
+    "The operation may or may not have been applied.",
     "Remove the cause and `retry` it, or find out with the API's own look-up and `reconcile` it.",
   ],
   discarded: [
     "The operation was discarded with its outcome unknown",
-    "The operation may have been applied.",
+    "The operation may or may not have been applied.",
     "Find out with the API's own look-up before doing it anew.",
   ],
   pending: [
