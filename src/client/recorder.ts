@@ -45,7 +45,7 @@ export class Recorder {
    * @param acting - the draft is to be recorded now; otherwise it is only looked at
    * @throws MisuseError `intent_mismatch` when the intent's operation is another request and the draft acts
    */
-  join(draft: Draft, acting: boolean, mine = new Live(draft)): Live {
+  join(draft: Draft, acting: boolean, mine: Live = new Live(draft)): Live {
     const live = this.#byIntent.get(intentKey(draft) ?? "");
     const request = live?.record?.request ?? live?.draft?.request;
     // Without its body only the store can tell whether it is the same.
