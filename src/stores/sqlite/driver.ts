@@ -12,9 +12,10 @@ export type SqliteRow = Record<string, SqliteValue>;
 
 /** A prepared statement. `Statement` of better-sqlite3 and `StatementSync` of `node:sqlite` both are one. */
 export interface SqliteStatement {
-  run(...values: SqliteValue[]): { readonly changes: number | bigint };
-  get(...values: SqliteValue[]): unknown;
-  all(...values: SqliteValue[]): unknown[];
+  // Called with `SqliteValue`s only. Typed like this, both bindings' own types fit.
+  run(...values: unknown[]): { readonly changes: number | bigint };
+  get(...values: unknown[]): unknown;
+  all(...values: unknown[]): unknown[];
 }
 
 /** An open database. `Database` of better-sqlite3 and `DatabaseSync` of `node:sqlite` both are one. */

@@ -1,0 +1,138 @@
+import { chmodSync, copyFileSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { SCHEMA_VERSION } from "../../../src/stores/sqlite/schema.js";
+import { newRecord } from "../../support/records.js";
+import { contents, directory, opened, refusal } from "./tools.js";
+
+/** A path at which a store with one record stands, closed. */
+async function filled(): Promise<string> {
+  const path = join(directory(), "store.sqlite");
+  const store = await opened({ path });
+  await store.insert(newRecord());
+  await store.close();
+  return path;
+}
+
+/** Opening is refused with this code, and leaves every byte as it was. */
+async function refused(path: string, code: string, detail: RegExp): Promise<void> {
+  const before = contents(join(path, ".."));
+  const error = await refusal({ path });
+  expect(error.code).toBe(code);
+  expect(error.message).toMatch(detail);
+  expect(error.message).toContain(path);
+  expect(contents(join(path, ".."))).toEqual(before);
+}
+
+function written(bytes: string | Buffer): string {
+  const path = join(directory(), "store.sqlite");
+  writeFileSync(path, bytes, { mode: 0o600 });
+  return path;
+}
+
+/** A file that another program has made. */
+function foreign(sql: string): string {
+  const path = written("");
+  const db = new Database(path);
+  db.exec(sql);
+  db.close();
+  return path;
+}
+
+test("a file that is no database is refused and left alone", async () => {
+  await refused(written("dear diary"), "corrupt", /no SQLite database/);
+  await refused(written(Buffer.alloc(8192, 7)), "corrupt", /no SQLite database/);
+});
+
+test("a database of another program is refused and left alone", async () => {
+  await refused(foreign("create table notes (text)"), "corrupt", /another program/);
+  await refused(foreign("pragma application_id = 77; create table notes (text)"), "corrupt", /another program/);
+});
+
+test("a store of a newer samekey is refused and left alone", async () => {
+  const path = await filled();
+  const db = new Database(path);
+  db.pragma(`user_version = ${SCHEMA_VERSION + 1}`);
+  db.close();
+  await refused(
+    path,
+    "newer_schema",
+    new RegExp(`version ${SCHEMA_VERSION + 1}, this samekey knows ${SCHEMA_VERSION}`),
+  );
+});
+
+test("a newer version that stands in the log alone is seen as well", async () => {
+  const path = await filled();
+  const writer = new Database(path);
+  writer.pragma(`user_version = ${SCHEMA_VERSION + 1}`);
+  const copy = join(directory(), "store.sqlite");
+  for (const suffix of ["", "-wal"]) copyFileSync(path + suffix, copy + suffix);
+  writer.close();
+  expect((await refusal({ path: copy })).code).toBe("newer_schema");
+});
+
+test("a store that was cut off is refused, and never replaced", async () => {
+  const path = await filled();
+  truncateSync(path, 50);
+  await refused(path, "corrupt", /no SQLite database/);
+});
+
+test("a damaged page is reported when it is met", async () => {
+  const path = await filled();
+  const bytes = readFileSync(path);
+  writeFileSync(path, bytes.fill(0xff, 4096));
+  const store = await opened({ path });
+  await expect(store.page({})).rejects.toMatchObject({ code: "corrupt" });
+  await expect(store.insert(newRecord())).rejects.toMatchObject({ code: "corrupt" });
+});
+
+test("a log without its file is refused: SQLite would delete it", async () => {
+  const path = await filled();
+  const writer = new Database(path);
+  writer.exec("update removed set seq = seq + 1");
+  const copy = join(directory(), "store.sqlite");
+  copyFileSync(`${path}-wal`, `${copy}-wal`);
+  writer.close();
+  const log = statSync(`${copy}-wal`).size;
+  const error = await refusal({ path: copy });
+  expect([error.code, error.message]).toEqual(["corrupt", expect.stringMatching(/write-ahead log is not/)]);
+  expect(statSync(`${copy}-wal`).size).toBe(log);
+});
+
+test("an open that failed does not stand in the way of the next one", async () => {
+  const path = written("dear diary");
+  expect((await refusal({ path })).code).toBe("corrupt");
+  rmSync(path);
+  const store = await opened({ path });
+  expect((await store.insert(newRecord())).joined).toBeUndefined();
+});
+
+test("a store that all can read is refused, with the remedy (F86)", async () => {
+  const path = await filled();
+  chmodSync(path, 0o644);
+  await refused(path, "unavailable", /every user of this machine can read it.*chmod 600/);
+  chmodSync(path, 0o600);
+  expect(await (await opened({ path })).counts()).toEqual({ pending: 1 });
+});
+
+test("one that its group can read is opened with a warning (F86)", async () => {
+  const path = await filled();
+  chmodSync(path, 0o640);
+  const warned = new Promise<Error & { code?: string }>((resolve) => process.once("warning", resolve));
+  await opened({ path });
+  expect(await warned).toMatchObject({ code: "SAMEKEY_STORE_READABLE", message: expect.stringContaining("chmod 600") });
+});
+
+test("file, log and index are made so that only their owner can read them (F86)", async () => {
+  const umask = process.umask(0);
+  try {
+    const path = join(directory(), "made", "store.sqlite");
+    const store = await opened({ path });
+    await store.insert(newRecord());
+    for (const suffix of ["", "-wal", "-shm"]) expect(statSync(path + suffix).mode & 0o777).toBe(0o600);
+    expect(statSync(join(path, "..")).mode & 0o777).toBe(0o700);
+  } finally {
+    process.umask(umask);
+  }
+});
