@@ -1,0 +1,227 @@
+import { type ErrorCode, post, StoreError } from "samekey";
+import { createTestSdk, lose } from "samekey/testing";
+import { describe, expect, test } from "vitest";
+import { createWatchedStore, failing, fate, type Receipt, type Transfer } from "./kit.js";
+
+const operations = { transfer: post<Transfer, Receipt>("/transfers") };
+const order = { intent: "order-1" };
+
+function createApp() {
+  const watched = createWatchedStore();
+  return { watched, app: createTestSdk({ operations, store: watched.store }) };
+}
+
+describe("I1 durable before the first byte", () => {
+  test("the record with its mark is committed before fetch is called, and again before each later attempt", async () => {
+    const log: string[] = [];
+    const watched = createWatchedStore();
+    const app = createTestSdk({
+      operations,
+      store: watched.store,
+      headers: () => {
+        log.push(...watched.log.splice(0), "headers()");
+        return {};
+      },
+    });
+    app.server.script(lose.response());
+    await app.until(app.sdk.operation("transfer", { amount: 1 }).send());
+    const writes = log.filter((entry) => /insert|claim|update|headers/.test(entry));
+    expect(writes).toEqual([
+      "insert begins",
+      "insert done",
+      "headers()",
+      "update begins",
+      "update done",
+      "claim begins",
+      "claim done",
+      "headers()",
+    ]);
+  });
+
+  test("one write carries record, lease and mark, when `send` follows in the same task", async () => {
+    const { app, watched } = createApp();
+    const seen: unknown[] = [];
+    watched.break("insert", async (run) => {
+      const inserted = (await run()) as { record: { mark?: unknown; lease?: unknown; attempts: number } };
+      seen.push(Boolean(inserted.record.mark && inserted.record.lease), app.server.calls.length);
+      return inserted;
+    });
+    const handle = app.sdk.operation("transfer", { amount: 1 });
+    const saved = handle.save();
+    const sent = handle.send();
+    expect((await app.until(saved)).state).toBe("pending");
+    await app.until(sent);
+    expect(seen).toEqual([true, 0]);
+    expect(watched.log.filter((entry) => entry === "insert begins")).toHaveLength(1);
+    expect(watched.log).not.toContain("claim begins");
+  });
+
+  test("`save` alone records, durably, and sends nothing", async () => {
+    const { app } = createApp();
+    const record = await app.until(app.sdk.operation("transfer", { amount: 1 }, order).save());
+    expect(record).toMatchObject({ state: "pending", attempts: 0, intent: "order-1" });
+    expect(record.mark).toBeUndefined();
+    await app.advance("1h");
+    expect(app.server.calls).toHaveLength(0);
+  });
+
+  test("the body is serialised in the call: what is changed afterwards changes nothing", async () => {
+    const { app } = createApp();
+    const body = { amount: 1 };
+    const handle = app.sdk.operation("transfer", body);
+    body.amount = 2;
+    const sending = handle.send();
+    body.amount = 3;
+    await app.until(sending);
+    expect(app.server.calls[0]?.text()).toBe('{"amount":1}');
+    expect(handle.getSnapshot().input).toEqual({ amount: 1 });
+  });
+});
+
+describe("a store that fails", () => {
+  const codes: ErrorCode[] = ["not_durable", "store_full", "unavailable", "stalled", "corrupt", "newer_schema"];
+
+  test.each(codes)("at the insert (%s): StoreError, and nothing is sent", async (code) => {
+    const { app, watched } = createApp();
+    watched.break("insert", failing(code as StoreError["code"]));
+    const error = await app.until(fate(app.sdk.operation("transfer", { amount: 1 }, order).send()));
+    expect(error).toBeInstanceOf(StoreError);
+    expect(error).toMatchObject({ code });
+    expect(app.server.calls).toHaveLength(0);
+    watched.mend("insert");
+    expect(await app.until(app.sdk.operation("transfer", { amount: 1 }, order).send())).toMatchObject({
+      source: "executed",
+    });
+    expect(app.server.effects).toHaveLength(1);
+  });
+
+  test.each(codes)("when it is opened (%s): the same, and the next use tries again", async (code) => {
+    const { app, watched } = createApp();
+    watched.break("open", failing(code as StoreError["code"]));
+    const handle = app.sdk.operation("transfer", { amount: 1 }, order);
+    expect(await app.until(fate(handle.send()))).toMatchObject({ code });
+    watched.mend("open");
+    expect(await app.until(handle.send())).toMatchObject({ source: "executed" });
+  });
+
+  test("with an error of its own: still a StoreError, with the cause", async () => {
+    const { app, watched } = createApp();
+    const cause = new Error("disk on fire");
+    watched.break("insert", async () => {
+      throw cause;
+    });
+    const error = await app.until(fate(app.sdk.operation("transfer", { amount: 1 }, { id: "op-1" }).send()));
+    expect(error).toMatchObject({ code: "not_durable", id: "op-1" });
+    watched.break("open", async () => {
+      throw cause;
+    });
+    await app.reload();
+    expect(await app.until(fate(app.sdk.operation("transfer", { amount: 1 }).send()))).toMatchObject({
+      code: "unavailable",
+      cause,
+    });
+    expect(app.server.calls).toHaveLength(0);
+  });
+
+  test("the outcome says that nothing was saved", async () => {
+    const { app, watched } = createApp();
+    watched.break("insert", failing("store_full"));
+    const outcome = await app.until(app.sdk.operation("transfer", { amount: 1 }).outcome());
+    expect(outcome).toMatchObject({ state: "unsaved", error: { code: "store_full" } });
+  });
+
+  test.each(["stalled", "not_durable"] as const)(
+    "after the commit (%s): it says so, carries the id, and the record is canceled once the store answers",
+    async (code) => {
+      const { app, watched } = createApp();
+      watched.break("insert", failing(code, "after"));
+      watched.break("update", failing("stalled"));
+      const error = await app.until(fate(app.sdk.operation("transfer", { amount: 1 }, order).send()));
+      const { id } = error as { id: string };
+      expect(error).toMatchObject({ code });
+      await app.advance("10m");
+      expect(await app.store.get(id)).toMatchObject({ state: "pending" });
+      watched.mend("update");
+      await app.advance("2m");
+      expect(await app.store.get(id)).toMatchObject({ state: "canceled", attempts: 1 });
+      expect(app.server.calls).toHaveLength(0);
+      watched.mend("insert");
+      await app.until(app.sdk.operation("transfer", { amount: 2 }, order).send());
+      expect(app.server.effects).toHaveLength(1);
+    },
+  );
+
+  test.each(["the same handle", "another call"])(
+    "after the commit, but somebody sends again (%s): it is this operation, and is not canceled",
+    async (who) => {
+      const { app, watched } = createApp();
+      watched.break("insert", failing("stalled", "after"));
+      watched.break("update", failing("stalled"));
+      const handle = app.sdk.operation("transfer", { amount: 1 }, order);
+      const error = await app.until(fate(handle.send()));
+      watched.mend("insert");
+      watched.mend("update");
+      const at = app.clock.now();
+      const again = who === "the same handle" ? handle : app.sdk.operation("transfer", { amount: 1 }, order);
+      const result = await app.until(again.send());
+      // It was never sent, so nothing is uncertain and nobody waits for a lease.
+      expect(app.clock.now() - at).toBeLessThan(1000);
+      expect(result.id).toBe((error as { id: string }).id);
+      await app.advance("1h");
+      expect(await app.store.get(result.id)).toMatchObject({ state: "succeeded" });
+      expect(app.server.calls).toHaveLength(1);
+    },
+  );
+
+  test("at the mark of a later attempt: it is not made, and the operation goes on when the store is back", async () => {
+    const { app, watched } = createApp();
+    app.server.script(lose.response());
+    const sending = fate(app.sdk.operation("transfer", { amount: 1 }).send());
+    await app.advance(0);
+    watched.break("claim", failing("stalled"));
+    const told = await app.until(sending);
+    expect(told).toMatchObject({ code: "pending", cause: { code: "stalled" } });
+    expect(app.server.calls).toHaveLength(1);
+    watched.mend("claim");
+    await app.advance("1m");
+    expect(app.server.calls).toHaveLength(2);
+    expect(await app.store.counts()).toEqual({ succeeded: 1 });
+  });
+
+  test("a hiccup is not told to who waits", async () => {
+    const { app, watched } = createApp();
+    app.server.script(lose.response());
+    const sending = app.sdk.operation("transfer", { amount: 1 }).send();
+    await app.advance(0);
+    watched.break("get", failing("stalled"));
+    await app.advance(500);
+    watched.mend("get");
+    expect(await app.until(sending)).toMatchObject({ source: "replayed" });
+  });
+
+  test("at the answer: what it said is written once the store is back, without another request", async () => {
+    const { app, watched } = createApp();
+    const sending = app.sdk.operation("transfer", { amount: 1 }).send();
+    watched.break("update", failing("stalled"));
+    await app.advance(0);
+    expect(app.server.calls).toHaveLength(1);
+    watched.mend("update");
+    expect(await app.until(sending)).toMatchObject({ source: "executed", attempts: 1 });
+    expect(app.server.calls).toHaveLength(1);
+  });
+
+  test("a failed read is never read as none", async () => {
+    const { app, watched } = createApp();
+    const { id } = await app.until(app.sdk.operation("transfer", { amount: 1 }, order).send());
+    for (const verb of ["get", "find", "page", "counts"] as const) watched.break(verb, failing("unavailable"));
+    for (const read of [
+      () => app.sdk.get(id),
+      () => app.sdk.find({ name: "transfer", ...order }),
+      () => app.sdk.list().next(),
+      () => app.sdk.counts(),
+      () => app.sdk.attach(id).save(),
+    ]) {
+      expect(await app.until(fate(read() as Promise<unknown>))).toMatchObject({ code: "unavailable" });
+    }
+  });
+});
