@@ -32,6 +32,8 @@ export class Journal {
   #closed = false;
   /** Called when an owner signed out in another tab. */
   onSignOut: (owner: string) => void = () => {};
+  /** Called when another tab has taken a lease. */
+  onHolder: (holder: string) => void = () => {};
 
   constructor(options: ResolvedOptions, platform: Platform, emitter: Emitter) {
     this.#options = options;
@@ -66,9 +68,10 @@ export class Journal {
   #line(): Channel | undefined {
     if (this.#closed) return undefined;
     this.#channel ??= this.#platform.openChannel(this.#options.name, (message) => {
-      if (message.type === "signout") this.onSignOut(message.owner);
+      if (message.type === "signout") return this.onSignOut(message.owner);
+      if (message.holder !== undefined) this.onHolder(message.holder);
       // What cannot be read now is told by whoever needs it.
-      else if (this.#lives.has(message.id) || this.#news.size > 0) this.refresh(message.id).catch(() => {});
+      if (this.#lives.has(message.id) || this.#news.size > 0) this.refresh(message.id).catch(() => {});
     });
     return this.#channel;
   }
@@ -161,7 +164,7 @@ export class Journal {
 
   #announce(before: OperationRecord | undefined, after: OperationRecord): void {
     this.#tell(after.id, after);
-    this.#channel?.post({ type: "changed", id: after.id });
+    this.#channel?.post({ type: "changed", id: after.id, holder: after.lease?.holder });
     if (before === undefined) this.#emitter.emit("saved", after);
     if (after.mark && after.mark.attempt !== before?.mark?.attempt) this.#emitter.emit("attempt", after);
     else if (before?.mark && !after.mark && after.state === "pending") this.#emitter.emit("retry", after);

@@ -20,11 +20,14 @@ export class Leases {
   readonly #journal: Journal;
   readonly #holder: Holder;
   #renewing = false;
+  /** Called when another holder is gone, and its leases with it. */
+  onRelief: () => void = () => {};
 
   constructor(options: ResolvedOptions, journal: Journal, holder: Holder) {
     this.#options = options;
     this.#journal = journal;
     this.#holder = holder;
+    journal.onHolder = (other) => this.#watch(other);
   }
 
   get size(): number {
@@ -51,9 +54,28 @@ export class Leases {
 
   /** Ends the leases of holders that are certainly gone; answers how many. */
   async relieve(): Promise<number> {
-    const isDead = await this.#holder.survey();
     const store = await this.#journal.open();
-    return store.relieve(isDead);
+    const seen = new Set<string>();
+    await store.relieve((other) => {
+      if (other !== this.#holder.id) seen.add(other);
+      return false;
+    });
+    if (seen.size === 0) return 0;
+    // Asked only now: one who came after the answer would be taken for dead.
+    const isDead = await this.#holder.survey();
+    for (const other of seen) if (!isDead(other)) this.#watch(other);
+    return store.relieve((other) => seen.has(other) && isDead(other));
+  }
+
+  /** One who goes is relieved at once, where the platform tells. */
+  #watch(holder: string): void {
+    this.#holder.watch?.(holder, () => {
+      // By whichever tab: all who wait look again.
+      this.relieve().then(
+        () => this.onRelief(),
+        () => {},
+      );
+    });
   }
 
   async #renew(): Promise<void> {

@@ -3,7 +3,7 @@ import type { Clock, Store } from "../store.js";
 
 /** What tabs and workers of one store tell each other. */
 export type Message =
-  | { readonly type: "changed"; readonly id: string }
+  | { readonly type: "changed"; readonly id: string; readonly holder?: string | undefined }
   | { readonly type: "signout"; readonly owner: string };
 
 /** A line to the other tabs. */
@@ -17,6 +17,8 @@ export interface Holder {
   readonly id: string;
   /** Tells which other holders are certainly gone. */
   survey(): Promise<(holder: string) => boolean>;
+  /** Calls back once another holder is gone, where that is told at once. */
+  watch?(holder: string, gone: () => void): void;
   release(): void;
 }
 

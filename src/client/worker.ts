@@ -1,6 +1,6 @@
 import pRetry from "p-retry";
 import { mintUuid } from "../core/key.js";
-import { hasOutcome, isSettled, type OperationRecord } from "../core/record.js";
+import { hasOutcome, isDue, isHeld, isSettled, type OperationRecord } from "../core/record.js";
 import { transition } from "../core/transition.js";
 import { PendingError } from "../errors.js";
 import { type AttemptResult, attempt } from "./attempt.js";
@@ -55,6 +55,10 @@ export class Worker {
 
   constructor(parts: WorkerParts) {
     this.#parts = parts;
+    parts.leases.onRelief = () => {
+      this.#wakeAll();
+      this.onProgress();
+    };
   }
 
   get closed(): boolean {
@@ -330,13 +334,4 @@ export class Worker {
   #mint(now: number): (version: "v7" | "v4") => string {
     return (version) => mintUuid(version, now, this.#parts.options.random);
   }
-}
-
-function isHeld({ lease }: OperationRecord, now: number): boolean {
-  return lease !== undefined && lease.until > now && lease.until - lease.length <= now;
-}
-
-/** Its time has come; a wait that began in the future is over, for the clock has jumped back. */
-function isDue({ nextAttemptAt, delay }: OperationRecord, now: number): boolean {
-  return nextAttemptAt <= now || nextAttemptAt - delay > now;
 }

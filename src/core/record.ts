@@ -270,6 +270,11 @@ export function isHeld({ lease }: Pick<OperationRecord, "lease">, now: number): 
   return lease !== undefined && lease.until > now && lease.until - lease.length - LAG <= now;
 }
 
+/** Whether the time of its next attempt, or hook, has come. A wait that began in the future is over. */
+export function isDue({ nextAttemptAt, delay }: OperationRecord, now: number): boolean {
+  return nextAttemptAt <= now || nextAttemptAt - delay - LAG > now;
+}
+
 /** Whether the `settled` hook is owed this record: settled, or unresolved. */
 export function hasOutcome(record: Pick<OperationRecord, "state">): boolean {
   return record.state !== "pending" && record.state !== "blocked";

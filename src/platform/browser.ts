@@ -45,41 +45,60 @@ function openChannel(name: string, receive: (message: Message) => void): Channel
 const LOCK = "samekey-holder:";
 
 /**
- * A held Web Lock tells the others that this tab lives. Until it is held, and where there are none, the holder has a
- * name that nobody takes for dead: its leases run out in their own time.
+ * A Web Lock, held for as long as this tab lives, tells the others that it does. Where there are none (plain http), the
+ * holder has a name that nobody takes for dead: its leases run out in their own time.
  */
 function createHolder(random: Random): Holder {
-  let name: string | undefined;
+  const released = new AbortController();
+  const watched = new Set<string>();
   const locks = (): LockManager | undefined => globalThis.navigator?.locks;
-  let release = (): void => {};
-  let held = false;
+  let id: string | undefined;
+
   // Not before the first use: making an Sdk touches nothing.
   const hold = (): string => {
-    if (name) return name;
-    name = mintUuid("v4", 0, random);
-    const taken = locks()?.request(LOCK + name, () => {
-      held = true;
-      return new Promise<void>((resolve) => {
-        release = resolve;
-      });
+    if (id !== undefined) return id;
+    const unique = mintUuid("v4", 0, random);
+    const name = LOCK + unique;
+    id = locks() ? name : `tab:${unique}`;
+    // Asked for before any lease can be written, and so there for all who see one.
+    const taken = locks()?.request(name, () => whenAborted(released.signal));
+    taken?.catch(() => {
+      id = `tab:${unique}`;
     });
-    taken?.catch(() => {});
-    return name;
+    return id;
   };
+
   return {
     get id() {
-      const unique = hold();
-      return held ? LOCK + unique : `tab:${unique}`;
+      return hold();
     },
     async survey() {
-      hold();
-      const names = (await locks()?.query())?.held?.map(({ name }) => name);
-      if (!names) return () => false;
-      const living = new Set(names);
-      return (holder) => holder.startsWith(LOCK) && !living.has(holder);
+      const asked = await locks()?.query();
+      if (!asked) return () => false;
+      // Whoever still waits for his lock lives too; shared are the requests of those who watch.
+      const living = [...(asked.held ?? []), ...(asked.pending ?? [])].filter(({ mode }) => mode === "exclusive");
+      const names = new Set(living.map(({ name }) => name));
+      return (holder) => holder.startsWith(LOCK) && !names.has(holder);
     },
-    release: () => release(),
+    watch(holder, gone) {
+      if (!holder.startsWith(LOCK) || holder === id || watched.has(holder) || released.signal.aborted) return;
+      watched.add(holder);
+      // Granted once the one who holds it alone is gone.
+      const granted = locks()?.request(holder, { mode: "shared", signal: released.signal }, () => {});
+      granted
+        ?.then(gone)
+        .catch(() => {})
+        .finally(() => watched.delete(holder));
+    },
+    release: () => released.abort(),
   };
+}
+
+function whenAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener("abort", () => resolve());
+  });
 }
 
 /**

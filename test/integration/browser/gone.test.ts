@@ -1,0 +1,125 @@
+import type { Page } from "playwright";
+import { expect, test } from "vitest";
+import { delay } from "../../../src/testing/index.js";
+import { arrived, kept, keysOf, send, sendAside, setUp } from "./tools.js";
+
+const setting = setUp();
+
+/** The lease of a tab that was not seen to go. */
+const LEASE = 30_000;
+
+async function crash(page: Page): Promise<void> {
+  const crashed = page.waitForEvent("crash");
+  const devtools = await setting.devtools(page);
+  devtools.send("Page.crash").catch(() => {});
+  await crashed;
+}
+
+/** Two tabs wait for one operation, which the first has in flight; its answer is kept back for ever. */
+async function twoWaiting(): Promise<[acting: Page, other: Page]> {
+  const { site, shop } = setting;
+  site.api.script(delay("1h"));
+  const [acting, other] = [await shop(), await shop()];
+  await sendAside(acting, "order-1");
+  await arrived(site, 1);
+  await sendAside(other, "order-1");
+  await expect.poll(() => other.evaluate(() => app.sdk.counts())).toEqual({ pending: 1 });
+  return [acting, other];
+}
+
+test.each([
+  ["crashes", crash],
+  ["is closed", (page: Page) => page.close()],
+])("a tab that %s in the middle of an attempt is relieved at once by one that waits", async (_, end) => {
+  const { site } = setting;
+  const [acting, other] = await twoWaiting();
+  await end(acting);
+  await expect
+    .poll(() => kept(other, "order-1"), { timeout: 5_000 })
+    .toEqual({ source: "replayed", data: { id: "1" } });
+  expect(site.arrivals).toHaveLength(2);
+  expect(keysOf(site).size).toBe(1);
+  expect(site.api.effects).toHaveLength(1);
+});
+
+test("a tab that crashes is relieved at once by one that works in the background", async () => {
+  const { site, shop } = setting;
+  const other = await shop();
+  await other.evaluate(() => {
+    app.sdk.on("settled", ({ response }) => (app.kept["settled"] = response?.replayed));
+    app.sdk.start();
+  });
+  const acting = await shop();
+  site.api.script(delay("1h"));
+  await sendAside(acting, "order-1");
+  await arrived(site, 1);
+  await crash(acting);
+  await expect.poll(() => kept(other, "settled"), { timeout: 5_000 }).toBe(true);
+  expect(site.api.effects).toHaveLength(1);
+});
+
+test("a tab that is opened after the crash finishes what it finds", async () => {
+  const { site, shop } = setting;
+  const acting = await shop();
+  site.api.script(delay("1h"));
+  await sendAside(acting, "order-1");
+  await arrived(site, 1);
+  await crash(acting);
+  const later = await shop();
+  const report = await later.evaluate(() => app.sdk.resume({ wait: "5s" }));
+  expect(report).toMatchObject({ succeeded: 1, remaining: 0 });
+  expect(site.api.effects).toHaveLength(1);
+});
+
+test("a tab that stands still keeps its attempt until the lease is over, and what it then says does no harm", async () => {
+  const { site, shop, devtools } = setting;
+  const acting = await shop();
+  const other = await shop();
+  await other.evaluate(() => {
+    const ahead = { ms: 0 };
+    app.kept["ahead"] = ahead;
+    app.open({
+      clock: {
+        now: () => Date.now() + ahead.ms,
+        sleep: (ms, signal) =>
+          new Promise((resolve, reject) => {
+            setTimeout(resolve, Math.min(ms, 200));
+            signal?.addEventListener("abort", () => reject(signal.reason));
+          }),
+      },
+    });
+  });
+  site.api.script(delay(1_000));
+  await sendAside(acting, "order-1");
+  await arrived(site, 1);
+  // As a frozen tab: nothing of it runs, but its renderer lives, and so does its lock.
+  const debug = await devtools(acting);
+  await debug.send("Debugger.enable");
+  await debug.send("Debugger.pause");
+  await sendAside(other, "order-1");
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  expect(site.arrivals, "it may still be working").toHaveLength(1);
+  await other.evaluate((ms) => {
+    (app.kept["ahead"] as { ms: number }).ms = ms;
+  }, LEASE + 1_000);
+  await expect.poll(() => kept(other, "order-1"), { timeout: 5_000 }).toMatchObject({ source: "replayed" });
+  await debug.send("Debugger.resume");
+  await debug.send("Debugger.disable");
+  await expect.poll(() => kept(acting, "order-1")).toMatchObject({ data: { id: "1" } });
+  expect(await other.evaluate(() => app.sdk.counts())).toEqual({ succeeded: 1 });
+  expect(keysOf(site).size).toBe(1);
+  expect(site.api.effects).toHaveLength(1);
+});
+
+test("a tab that lives keeps its attempt, however many look after it", async () => {
+  const { site, shop } = setting;
+  site.api.script(delay(1_500));
+  const acting = await shop();
+  const sending = send(acting, "order-1");
+  await arrived(site, 1);
+  const others = [await shop(), await shop(), await shop()];
+  await Promise.all(others.map((tab) => tab.evaluate(() => app.sdk.resume({ wait: 500 }))));
+  await others[0]?.close();
+  expect(await sending).toMatchObject({ source: "executed" });
+  expect(site.arrivals).toHaveLength(1);
+});

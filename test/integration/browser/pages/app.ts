@@ -1,0 +1,68 @@
+/** What a page of the test site has at hand, as `app`. */
+
+import { createSdk, post, type SdkOptions } from "samekey";
+import { indexedDbStore } from "samekey/stores/indexeddb";
+
+export interface Transfer {
+  readonly amount: number;
+}
+
+export interface Receipt {
+  readonly id: string;
+}
+
+const operations = { transfer: post<Transfer, Receipt>("/transfers") };
+
+/** The Sdk of a shop's page: signed in is who `localStorage` says, and only the attempt knows the token. */
+function open(options: Partial<SdkOptions> = {}) {
+  const sdk = createSdk({
+    name: "pay",
+    retention: "24h",
+    owner: () => localStorage.getItem("user") ?? undefined,
+    headers: ({ owner }) => ({ authorization: `Bearer token-of-${owner}` }),
+    retry: { base: 20, cap: 200 },
+    ...options,
+    operations,
+  });
+  page.sdk = sdk;
+  return sdk;
+}
+
+/** Everything that stands in any database of this origin. */
+async function dump(): Promise<unknown[]> {
+  const found: unknown[] = [];
+  for (const { name = "" } of await indexedDB.databases()) {
+    const database = await result(indexedDB.open(name));
+    for (const store of database.objectStoreNames) {
+      const rows = database.transaction(store).objectStore(store);
+      found.push(...(await result(rows.getAll())), ...(await result(rows.getAllKeys())));
+    }
+    database.close();
+  }
+  return found;
+}
+
+function result<T>(request: IDBRequest<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+}
+
+const page = {
+  createSdk,
+  post,
+  indexedDbStore,
+  open,
+  dump,
+  /** The Sdk that `open` made last. */
+  sdk: undefined as unknown as ReturnType<typeof open>,
+  /** Where a test keeps something between two visits to the page. */
+  kept: {} as Record<string, unknown>,
+};
+
+declare global {
+  var app: typeof page;
+}
+
+globalThis.app = page;

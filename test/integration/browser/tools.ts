@@ -1,0 +1,116 @@
+/** One Chromium and one site for each file of tests, and a profile of its own for each test. */
+
+import { type Browser, type BrowserContext, type CDPSession, chromium, type Page } from "playwright";
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
+import { findChromium } from "../../support/chromium.js";
+import { openSite, type Site } from "./site.js";
+
+/** A name for this machine that no browser takes for it: pages from there are no secure context. */
+export const PLAIN_HOST = "shop.test";
+
+export interface Setting {
+  readonly site: Site;
+  readonly context: BrowserContext;
+  /** A new tab with the site's page. */
+  tab(url?: string): Promise<Page>;
+  /** A new tab of the shop, in which `user` is signed in and the Sdk made. */
+  shop(user?: string): Promise<Page>;
+  devtools(page: Page): Promise<CDPSession>;
+}
+
+export function setUp(): Setting {
+  let site: Site;
+  let browser: Browser;
+  let context: BrowserContext;
+  const problems: string[] = [];
+
+  beforeAll(async () => {
+    site = await openSite();
+    const found = await findChromium();
+    const args = [...(found?.args ?? []), `--host-resolver-rules=MAP ${PLAIN_HOST} 127.0.0.1`];
+    browser = await chromium.launch({ ...found, args });
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    await site?.close();
+  });
+  beforeEach(async () => {
+    site.reset();
+    problems.length = 0;
+    context = await browser.newContext();
+    context.on("weberror", (error) => problems.push(String(error.error())));
+    context.on("console", (message) => {
+      if (/Content Security Policy/.test(message.text())) problems.push(message.text());
+    });
+  });
+  afterEach(async () => {
+    await context.close();
+    expect(problems, "no page threw, and none broke its policy").toEqual([]);
+  });
+
+  const tab: Setting["tab"] = async (url = site.url) => {
+    const page = await context.newPage();
+    await page.goto(url);
+    return page;
+  };
+  return {
+    get site() {
+      return site;
+    },
+    get context() {
+      return context;
+    },
+    tab,
+    async shop(user = "ann") {
+      const page = await tab();
+      await open(page, user);
+      return page;
+    },
+    devtools: (page) => context.newCDPSession(page),
+  };
+}
+
+/** Makes the page's Sdk. */
+export async function open(page: Page, user = "ann"): Promise<void> {
+  await page.evaluate((name) => {
+    localStorage.setItem("user", name);
+    app.open();
+  }, user);
+}
+
+/** Sends from the page; resolves, or rejects, as the page's own promise does. */
+export function send(page: Page, intent: string, amount = 5) {
+  return page.evaluate(
+    async (call) => {
+      const { key, data, source } = await app.sdk
+        .operation("transfer", { amount: call.amount }, { intent: call.intent })
+        .send();
+      return { key, data, source };
+    },
+    { intent, amount },
+  );
+}
+
+/** Sends and does not wait: what came of it is kept in the page, under the intent. */
+export function sendAside(page: Page, intent: string, amount = 5): Promise<void> {
+  return page.evaluate(
+    (call) => {
+      const sending = app.sdk.operation("transfer", { amount: call.amount }, { intent: call.intent }).send();
+      sending.then(
+        ({ source, data }) => (app.kept[call.intent] = { source, data }),
+        ({ code, message, cause }) =>
+          (app.kept[call.intent] = { code, message, ...(cause && { cause: String(cause) }) }),
+      );
+    },
+    { intent, amount },
+  );
+}
+
+/** What came of {@link sendAside}. */
+export const kept = (page: Page, intent: string) => page.evaluate((name) => app.kept[name], intent);
+
+export function arrived(site: Site, count: number): Promise<void> {
+  return expect.poll(() => site.arrivals.length, { timeout: 10_000, interval: 10 }).toBeGreaterThanOrEqual(count);
+}
+
+export const keysOf = (site: Site): Set<string | undefined> => new Set(site.arrivals.map(({ key }) => key));
