@@ -2,7 +2,7 @@ import { freezeBody } from "../core/body.js";
 import { toMs } from "../core/durations.js";
 import { checkKey, deriveKey, mintUuid, renderKey } from "../core/key.js";
 import type { Random } from "../core/random.js";
-import type { NewRecord, StoredRequest } from "../core/record.js";
+import { type NewRecord, type StoredRequest, whole } from "../core/record.js";
 import { toHeaders } from "./attempt.js";
 import { bad, type ResolvedOperation } from "./options.js";
 import type { CallOptions } from "./types.js";
@@ -98,7 +98,7 @@ export function createRecord(draft: Draft, now: number, random: Random): NewReco
       : undefined;
   const given = draft.key ?? derived;
   const key = given ?? mintUuid(operation.mint, now, random);
-  return {
+  return whole({
     v: 1,
     id: draft.id,
     key,
@@ -129,7 +129,7 @@ export function createRecord(draft: Draft, now: number, random: Random): NewReco
     deadline: draft.deadline === undefined ? undefined : now + draft.deadline,
     fence: 0,
     delivered: false,
-  };
+  });
 }
 
 function validate(operation: ResolvedOperation, input: unknown): unknown {

@@ -5,10 +5,7 @@ import { isHeld, occupiesLane, scheduleOf } from "../core/record.js";
 
 /** A new record as it is stored. */
 export function stampNew(given: NewRecord, seq: number, parked: boolean): OperationRecord {
-  // Put first, then set: engines are ten times slower at adding them to a copy of an object of this size.
-  const record = { seq, rev: 1, ...given };
-  record.seq = seq;
-  record.rev = 1;
+  const record = { ...given, seq, rev: 1 };
   if (parked || given.parked !== undefined) record.parked = parked || undefined;
   return record;
 }

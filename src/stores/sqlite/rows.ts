@@ -4,7 +4,7 @@
  */
 
 import type { OperationRecord, StoredRequest, StoredResponse } from "../../core/record.js";
-import { hasOutcome, holdsIntent, occupiesLane, scheduleOf } from "../../core/record.js";
+import { hasOutcome, holdsIntent, occupiesLane, scheduleOf, whole } from "../../core/record.js";
 import { holderOf } from "../stamp.js";
 import type { SqliteValue } from "./driver.js";
 
@@ -67,7 +67,7 @@ interface Row {
 /** What stands beside the JSON decides; the JSON's own `seq`, `rev` and `parked` are those of some earlier write. */
 export function recordOf(found: unknown): OperationRecord {
   const row = found as Row;
-  const record = JSON.parse(row.record) as Mutable<OperationRecord>;
+  const record = whole(JSON.parse(row.record) as Mutable<OperationRecord>);
   record.seq = row.seq;
   record.rev = row.rev;
   if (row.place === 1 || record.parked) record.parked = row.place === 1 || undefined;
