@@ -19,7 +19,7 @@ export const VERSION = 100;
  */
 export interface Row {
   readonly record: OperationRecord;
-  /** `id`; and while the record holds them, `key` and `intent`. */
+  /** `id` first; then, while the record holds them, `intent` and `key`. */
   readonly unique: readonly IDBValidKey[];
   /**
    * `state`, `named` (its intent, held or not), `due`, `since`, `front` or `behind` in a lane, `settled`, `holder`, and
@@ -64,10 +64,6 @@ export function toRow(record: OperationRecord, overtaken = false): Row {
   if (holder !== undefined) places.push(["holder", holder]);
   if (overtaken) places.push(...held.map((key) => ["overtaken", key]));
   return { record, unique: [["id", record.id], ...(overtaken ? [] : held)], places };
-}
-
-export function toRecord(row: Row, seq: IDBValidKey): OperationRecord {
-  return { ...row.record, seq: seq as number };
 }
 
 /** What the record is unique by, besides its id, unless another has taken it. */

@@ -6,7 +6,7 @@ import { StoreError } from "../../errors.js";
 import type { Inserted } from "../../store.js";
 import { changesIdentity, keepsPlace, leadsLane, stampChange, stampNew } from "../stamp.js";
 import type { CountsRow, IndexName, Row } from "./schema.js";
-import { COUNTS, countsKey, heldBy, meetingPoints, OPERATIONS, toRecord, toRow } from "./schema.js";
+import { COUNTS, countsKey, heldBy, meetingPoints, OPERATIONS, toRow } from "./schema.js";
 
 /** One of so many changes of the counts folds the log of all before it. */
 const FOLD_EVERY = 32;
@@ -26,6 +26,8 @@ export class Work {
   readonly #operations: IDBObjectStore;
   readonly #counts: IDBObjectStore;
   readonly #strict: boolean;
+  /** What each record that was read holds: while it is overtaken, less than it would. */
+  readonly #held = new WeakMap<OperationRecord, readonly IDBValidKey[]>();
   #change: CountsRow = new Map();
   #changeKey: [seq: number, rev: number] | undefined;
 
@@ -38,7 +40,7 @@ export class Work {
 
   async get(seq: number): Promise<OperationRecord | undefined> {
     const row = await get<Row>(seq, async (_mode, callback) => callback(this.#operations));
-    return row && toRecord(row, seq);
+    return row && this.#read(row, seq);
   }
 
   /** The first record under a key of an index, or with `"prev"` the last. */
@@ -48,14 +50,14 @@ export class Work {
     direction?: IDBCursorDirection,
   ): Promise<OperationRecord | undefined> {
     const cursor = await promisifyRequest(this.#operations.index(index).openCursor(key, direction));
-    return cursor ? toRecord(cursor.value, cursor.primaryKey) : undefined;
+    return cursor ? this.#read(cursor.value, cursor.primaryKey) : undefined;
   }
 
   /** Visits places in their order; `visit` moves the cursor on. */
   async walk(range: IDBKeyRange, visit: (cursor: IDBCursorWithValue, record: OperationRecord) => void): Promise<void> {
     const request = this.#operations.index("places").openCursor(range);
     for (let cursor = await promisifyRequest(request); cursor; cursor = await promisifyRequest(request)) {
-      visit(cursor, toRecord(cursor.value, cursor.primaryKey));
+      visit(cursor, this.#read(cursor.value, cursor.primaryKey));
     }
   }
 
@@ -98,7 +100,7 @@ export class Work {
       this.writes++;
       this.#count({ ...before, rev: before.rev + 1 }, -1);
     }
-    await this.#letGo(heldBy(before), stored ? heldBy(stored) : []);
+    await this.#letGo(before, stored);
     if (leadsLane(before) && !(stored && keepsPlace(before, stored))) {
       const next = await this.first("places", ["behind", before.owner, before.lane as string]);
       if (next) await this.#put(next, stampChange(next, next, false));
@@ -121,31 +123,40 @@ export class Work {
 
   async #put(before: OperationRecord, after: OperationRecord): Promise<OperationRecord> {
     if (!this.#strict && needsSync(before, after)) throw mustSync;
-    if (!(await this.#write(after))) {
+    const request = this.#write(after);
+    // What the row holds already cannot be refused to it, so mostly there is nothing to wait for.
+    const asks = heldBy(after).some((key) => !isAmong(key, this.#held.get(before)));
+    if (asks && (await unlessRefused(request)) === undefined) {
       if (changesIdentity(before, after)) throw await this.#taken(after);
       // One that had let go, and turns out to have succeeded, must be told so although another has taken its place.
-      await this.#write(after, true);
+      this.#write(after, true);
     }
     this.#count(after, 1);
     this.#count(before, -1);
     return after;
   }
 
-  async #write(record: OperationRecord, overtaken?: boolean): Promise<boolean> {
+  #write(record: OperationRecord, overtaken?: boolean): IDBRequest<IDBValidKey> {
     const request = this.#operations.put(toRow(record, overtaken), record.seq);
     this.writes++;
-    return (await unlessRefused(request)) !== undefined;
+    return request;
   }
 
-  /** What is held no longer goes to those that were overtaken. */
-  async #letGo(held: IDBValidKey[], still: IDBValidKey[]): Promise<void> {
-    for (const key of held) {
-      if (still.some((other) => indexedDB.cmp(key, other) === 0)) continue;
+  /** What a record no longer holds goes to those that were overtaken by it. */
+  async #letGo(before: OperationRecord, now: OperationRecord | undefined): Promise<void> {
+    for (const key of this.#held.get(before) ?? []) {
+      if (now && isAmong(key, heldBy(now))) continue;
       for (const seq of await this.seqs(IDBKeyRange.only(["overtaken", key]))) {
         const record = await this.get(seq);
-        if (record) await this.#write(record);
+        if (record) await unlessRefused(this.#write(record));
       }
     }
+  }
+
+  #read(row: Row, seq: IDBValidKey): OperationRecord {
+    const record = { ...row.record, seq: seq as number };
+    this.#held.set(record, row.unique.slice(1));
+    return record;
   }
 
   /** Whether somebody stands at the front of a lane that the record enters. */
@@ -171,6 +182,10 @@ export class Work {
     if (sum === 0) this.#change.delete(what);
     else this.#change.set(what, sum);
   }
+}
+
+function isAmong(key: IDBValidKey, keys: readonly IDBValidKey[] = []): boolean {
+  return keys.some((other) => indexedDB.cmp(key, other) === 0);
 }
 
 /** The key of a written row; `undefined` when a unique index refused it, which then does not end the transaction. */
