@@ -1,5 +1,5 @@
 import type { Pool } from "pg";
-import { transfers } from "./plan.js";
+import type { Transfer } from "./plan.js";
 
 /** What stands in the bank's own database. */
 export interface Audit {
@@ -25,7 +25,11 @@ export async function balances(pool: Pool): Promise<Map<number, number>> {
 }
 
 /** Compares the ledger with the plan, entry by entry, and the balances with both. */
-export async function audit(pool: Pool, before: ReadonlyMap<number, number>): Promise<Audit> {
+export async function audit(
+  pool: Pool,
+  transfers: readonly Transfer[],
+  before: ReadonlyMap<number, number>,
+): Promise<Audit> {
   const { rows } = await pool.query<{ entry: string; n: number }>(
     "SELECT concat_ws(' ', kind, account, amount) AS entry, count(*)::int AS n FROM ledger_entries GROUP BY 1",
   );

@@ -18,14 +18,19 @@ import { startEmbeddedPostgres } from "../reference-server/embedded-postgres.js"
 import { audit, balances, totalBalance } from "./audit.js";
 import { startBadNetwork } from "./bad-network.js";
 import { HardLife } from "./hard-life.js";
-import { transfers } from "./plan.js";
+import { planTransfers } from "./plan.js";
 import { seeded } from "./random.js";
 import { LiveLine, table } from "./screen.js";
 import { Weather } from "./weather.js";
 
 const { values: options } = parseArgs({
-  options: { seed: { type: "string", default: "1" }, "new-keys": { type: "boolean", default: false } },
+  options: {
+    transfers: { type: "string", default: "200" },
+    seed: { type: "string", default: "1" },
+    "new-keys": { type: "boolean", default: false },
+  },
 });
+const transfers = planTransfers(Number(options.transfers));
 const program = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
 /** After so many milliseconds something must have gone wrong. */
@@ -59,7 +64,7 @@ async function main(): Promise<boolean> {
   const line = new LiveLine();
   const life = new HardLife({
     program: program("worker.js"),
-    args: [network.url, join(directory, "worker.sqlite"), options["new-keys"] ? "new" : "same"],
+    args: [network.url, join(directory, "worker.sqlite"), options.transfers, options["new-keys"] ? "new" : "same"],
     random,
     signal: AbortSignal.any([stopped.signal, AbortSignal.timeout(PATIENCE)]),
     onProgress: () => {
@@ -71,7 +76,7 @@ async function main(): Promise<boolean> {
   const counts = await life.run();
   line.end();
 
-  const found = await audit(pool, before);
+  const found = await audit(pool, transfers, before);
   const totalAfter = await totalBalance(pool);
   const { faults } = weather;
   const rows = [

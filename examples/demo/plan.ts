@@ -8,11 +8,13 @@ export interface Transfer {
 }
 
 /** What is to happen. No two amounts are the same, so that each can be found in the ledger without its key. */
-export const transfers: readonly Transfer[] = Array.from({ length: 200 }, (_, number) => ({
-  src: 1 + (number % 10),
-  dst: 11 + ((number * 7) % 10),
-  amount: 1_000 + number,
-}));
+export function planTransfers(count: number): Transfer[] {
+  return Array.from({ length: count }, (_, number) => ({
+    src: 1 + (number % 10),
+    dst: 11 + ((number * 7) % 10),
+    amount: 1_000 + number,
+  }));
+}
 
 /** What the worker tells the demo. */
 export type News =

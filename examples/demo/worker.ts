@@ -4,10 +4,9 @@ import { randomUUID } from "node:crypto";
 import process from "node:process";
 import { createSdk, post } from "samekey";
 import { sqliteStore } from "samekey/stores/sqlite";
-import type { News, Transfer } from "./plan.js";
-import { transfers } from "./plan.js";
+import { type News, planTransfers, type Transfer } from "./plan.js";
 
-const [baseUrl = "", path = "", keys = "same"] = process.argv.slice(2);
+const [baseUrl = "", path = "", count = "0", keys = "same"] = process.argv.slice(2);
 const tell = (news: News): void => void process.send?.(news);
 // Should the demo itself be killed, nobody is left to talk to.
 const orphaned = (): never => process.exit(1);
@@ -35,7 +34,7 @@ tell({ what: "ready" });
 await sdk.resume();
 
 // Those that an earlier life has recorded are joined by their intent: nothing is sent for what is done.
-const left = transfers.entries();
+const left = planTransfers(Number(count)).entries();
 async function work(): Promise<void> {
   for (const [number, transfer] of left)
     await sdk.operation("transfer", transfer, { intent: `transfer-${number}` }).send();

@@ -5,8 +5,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { type Bundle, bundle } from "../support/bundle.js";
 import { type Child, startChild } from "../support/child.js";
+import { type ObservedServer, startObservedServer } from "../support/observed-server.js";
 import type { FleetTold } from "./fleet-worker.js";
-import { type ObservedServer, startObservedServer } from "./observed-server.js";
 
 /** Two processes, four lines of orders in each. */
 const LINES = 8;

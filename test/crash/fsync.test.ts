@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Bundle, bundle } from "../support/bundle.js";
-import { type ObservedServer, startObservedServer } from "./observed-server.js";
+import { type ObservedServer, startObservedServer } from "../support/observed-server.js";
 
 const canTrace = spawnSync("strace", ["-o", "/dev/null", "true"]).status === 0;
 if (!canTrace) console.warn("what is synced before a request is not looked at: no strace here");

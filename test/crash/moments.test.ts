@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { type Bundle, bundle } from "../support/bundle.js";
 import { type Child, startChild } from "../support/child.js";
-import { type Moment, type ObservedServer, startObservedServer } from "./observed-server.js";
+import { type Moment, type ObservedServer, startObservedServer } from "../support/observed-server.js";
 import type { Point, Told } from "./told.js";
 
 let worker: Bundle;

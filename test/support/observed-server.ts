@@ -32,6 +32,8 @@ export interface ObservedServer {
 export interface ObservedServerOptions {
   /** What an order that is carried out is answered with. @default 201 */
   readonly status?: number | undefined;
+  /** What a request is about. @default its member `order` */
+  readonly orderOf?: ((body: Record<string, unknown>) => string) | undefined;
   /** How long it works on each request, in milliseconds. @default 0 */
   readonly work?: (() => number) | undefined;
 }
@@ -43,7 +45,7 @@ interface Stored {
 
 /** A server that remembers keys as it should, tells what it sees, and stops where a test wants it to. */
 export async function startObservedServer(options: ObservedServerOptions = {}): Promise<ObservedServer> {
-  const { status = 201, work = () => 0 } = options;
+  const { status = 201, work = () => 0, orderOf = ({ order }) => String(order) } = options;
   const startedAt = performance.now();
   const arrivals: Arrival[] = [];
   const effects = new Map<string, number>();
@@ -71,7 +73,7 @@ export async function startObservedServer(options: ObservedServerOptions = {}): 
     enter(key, outgoing);
     const body = await buffer(incoming);
     const sha256 = createHash("sha256").update(body).digest("hex");
-    const arrival = { key, sha256, order: JSON.parse(body.toString()).order, at: performance.now() - startedAt };
+    const arrival = { key, sha256, order: orderOf(JSON.parse(body.toString())), at: performance.now() - startedAt };
     arrivals.push(arrival);
     await come("arrived", arrival);
     // Nobody is there any more, and nothing has been done yet.
