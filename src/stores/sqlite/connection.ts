@@ -13,7 +13,7 @@ const TRIES = 200;
 /** An open file, shared. */
 export interface Connection {
   readonly queue: Queue;
-  /** Gives up this share; the last one to do so closes the file. */
+  /** Gives up this share, of which nothing is under way any more; the last one to do so closes the file. */
   release(): Promise<void>;
 }
 
@@ -49,9 +49,7 @@ async function release(path: string, shared: Shared): Promise<void> {
   if (shared.shares > 0) return;
   if (registry().get(path) === shared) registry().delete(path);
   const open = await shared.opened.catch(() => undefined);
-  if (!open) return;
-  await open.queue.idle();
-  open.db.close();
+  open?.db.close();
 }
 
 async function openFile(path: string, option: SqliteDriverOption | undefined, clock: Clock) {

@@ -55,6 +55,27 @@ export const claiming: readonly ContractCase[] = [
     same(await store.get(first?.id ?? ""), first, "and holds nothing");
   }),
 
+  on("a claim whose second record cannot be kept claims nothing, and fails alone", async ({ store }) => {
+    const [first, second] = await insertAll(store, {}, {});
+    const unreadable = Object.defineProperty({}, "value", {
+      enumerable: true,
+      get() {
+        throw new Error("unreadable");
+      },
+    });
+    const bad = (it: OperationRecord) => {
+      const taken = leased(it, "tab-1", T0);
+      return it.id === second?.id ? ({ ...taken, extra: unreadable } as OperationRecord) : taken;
+    };
+    const outcomes = await Promise.allSettled([store.claim({ now: T0, limit: 9 }, bad), store.insert(newRecord())]);
+    same(
+      outcomes.map(({ status }) => status),
+      ["rejected", "fulfilled"],
+      "its neighbour in the transaction succeeds",
+    );
+    same(await store.get(first?.id ?? ""), first, "the record before it is as it was");
+  }),
+
   on("among many claimers each record goes to one", async ({ store, second }) => {
     await insertAll(store, ...Array.from({ length: 60 }, () => ({})));
     const handles = [store, await second()];

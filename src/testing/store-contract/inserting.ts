@@ -1,3 +1,4 @@
+import type { OperationRecord } from "../../core/record.js";
 import { failsAsStore, ids, ok, same } from "./check.js";
 import type { ContractCase } from "./harness.js";
 import { on } from "./harness.js";
@@ -120,16 +121,21 @@ export const inserting: readonly ContractCase[] = [
   }),
 
   on("a late success answers for its intent again once the one that took it lets go", async ({ store }) => {
-    const what = { intent: "order-1", key: "k-1" };
-    const { record: first } = await store.insert(newRecord(what));
-    await store.update(first.id, (it) => discarded(unresolved(it, T0), T0));
-    const { record: second } = await store.insert(newRecord(what));
-    await store.update(first.id, (it) => succeeded({ ...it, resolution: undefined }, T0 + 9));
-    await store.update(second.id, (it) => rejected(it, T0 + 10));
-    const third = await store.insert(newRecord(what));
-    same([third.record.id, third.joined], [first.id, "intent"], "it was applied: no second key");
-    await store.update(first.id, () => undefined);
-    same((await store.insert(newRecord(what))).joined, undefined, "until it is removed");
+    for (const [how, end] of [
+      ["rejected", (it: OperationRecord) => rejected(it, T0 + 10)],
+      ["removed", () => undefined],
+    ] as const) {
+      const what = { intent: how, key: how };
+      const { record: first } = await store.insert(newRecord(what));
+      await store.update(first.id, (it) => discarded(unresolved(it, T0), T0));
+      const { record: second } = await store.insert(newRecord(what));
+      await store.update(first.id, (it) => succeeded({ ...it, resolution: undefined }, T0 + 9));
+      await store.update(second.id, end);
+      const third = await store.insert(newRecord(what));
+      same([third.record.id, third.joined], [first.id, "intent"], `${how}: the first was applied, so no second key`);
+      await store.update(first.id, () => undefined);
+      same((await store.insert(newRecord(what))).joined, undefined, "until it is removed as well");
+    }
   }),
 
   on("a new key of an operation is held and its old one is free", async ({ store }) => {

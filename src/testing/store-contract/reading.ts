@@ -44,6 +44,18 @@ export const reading: readonly ContractCase[] = [
     same(seen, ids(made.map(({ record }) => record)), "each once, in seq order");
   }),
 
+  on("page finds what stands far behind all that it leaves out", async ({ store }) => {
+    const late = { owner: "bob", name: "refund", lane: "l" };
+    await Promise.all(Array.from({ length: 50 }, () => store.insert(newRecord())));
+    const { record } = await store.insert(newRecord(late));
+    await Promise.all(Array.from({ length: 10 }, () => store.insert(newRecord())));
+    const { owner, name, lane } = late;
+    for (const filter of [{ owner }, { name }, { lane }]) {
+      same(ids(await store.page({ ...filter, limit: 1 })), [record.id], `by ${Object.keys(filter)}`);
+      same(ids(await store.page({ ...filter, limit: 1, after: record.seq })), [], "and nothing after it");
+    }
+  }),
+
   on("page has a hundred records unless told otherwise", async ({ store }) => {
     await Promise.all(Array.from({ length: 101 }, () => store.insert(newRecord())));
     same((await store.page({})).length, 100, "by default");

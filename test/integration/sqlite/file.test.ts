@@ -3,8 +3,9 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { SCHEMA_VERSION } from "../../../src/stores/sqlite/schema.js";
-import { newRecord } from "../../support/records.js";
-import { contents, directory, opened, refusal } from "./tools.js";
+import { sqliteStore } from "../../../src/stores/sqlite.js";
+import { context, newRecord } from "../../support/records.js";
+import { contents, directory, later, opened, refusal } from "./tools.js";
 
 /** A path at which a store with one record stands, closed. */
 async function filled(): Promise<string> {
@@ -102,9 +103,11 @@ test("a log without its file is refused: SQLite would delete it", async () => {
 
 test("an open that failed does not stand in the way of the next one", async () => {
   const path = written("dear diary");
-  expect((await refusal({ path })).code).toBe("corrupt");
+  const store = sqliteStore({ path });
+  later(() => store.close());
+  await expect(store.open(context)).rejects.toMatchObject({ code: "corrupt" });
   rmSync(path);
-  const store = await opened({ path });
+  await store.open(context);
   expect((await store.insert(newRecord())).joined).toBeUndefined();
 });
 
