@@ -47,7 +47,6 @@ type Apply<After> = (record: OperationRecord) => After;
 class IndexedDb implements IndexedDbStore {
   readonly durable = true;
   readonly #name: string | undefined;
-  #connection: Connection | undefined;
   #queue: Queue | undefined;
   #persisted: boolean | undefined;
   #saved = false;
@@ -57,7 +56,7 @@ class IndexedDb implements IndexedDbStore {
   }
 
   get reset(): boolean {
-    return this.#connection?.reset === true;
+    return this.#queue?.connection.reset === true;
   }
 
   get persisted(): boolean | undefined {
@@ -65,9 +64,8 @@ class IndexedDb implements IndexedDbStore {
   }
 
   async open({ name, clock }: StoreContext): Promise<void> {
-    this.#connection ??= new Connection(this.#name ?? name, clock);
-    this.#queue ??= new Queue(this.#connection, clock);
-    await this.#connection.database().catch(async (error) => {
+    this.#queue ??= new Queue(new Connection(this.#name ?? name, clock), clock);
+    await this.#queue.connection.database().catch(async (error) => {
       throw await toStoreError(error);
     });
   }
@@ -75,16 +73,14 @@ class IndexedDb implements IndexedDbStore {
   async close(): Promise<void> {
     const queue = this.#queue;
     this.#queue = undefined;
-    await queue?.drained();
-    this.#connection?.release();
-    this.#connection = undefined;
+    await queue?.close();
   }
 
   async insert(record: NewRecord): Promise<Inserted> {
-    const strict = true;
+    const connection = this.#queue?.connection;
     const together = record.lane === undefined;
-    const inserted = await this.#do((work) => insert(work, record), { strict, together });
-    this.#keep();
+    const inserted = await this.#do((work) => insert(work, record), { strict: true, together });
+    if (!this.#saved) this.#keep(connection);
     return inserted;
   }
 
@@ -134,10 +130,9 @@ class IndexedDb implements IndexedDbStore {
   }
 
   /** There is something to lose from now on. */
-  #keep(): void {
-    if (this.#saved) return;
+  #keep(connection: Connection | undefined): void {
     this.#saved = true;
-    this.#connection?.plantCanary();
+    connection?.plantCanary();
     globalThis.navigator?.storage?.persist?.().then(
       (persisted) => {
         this.#persisted = persisted;

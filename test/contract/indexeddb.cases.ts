@@ -259,6 +259,18 @@ export function indexedDbCases(place: string): void {
       expect(close).toHaveBeenCalledTimes(1);
     });
 
+    test("one that is opened again while it closes works, and lets go in the end", async () => {
+      const name = freshName();
+      const store = await openStore(name);
+      const saving = store.insert(newRecord());
+      const closing = store.close();
+      await store.open({ name, clock });
+      await Promise.all([saving, closing]);
+      expect(await store.counts()).toEqual({ pending: 1 });
+      await store.close();
+      await expect(deleteDatabase(name)).resolves.toBeUndefined();
+    });
+
     test("a connection closed without an event is opened again (F61)", async () => {
       const store = await openStore();
       const { record } = await store.insert(newRecord());

@@ -35,7 +35,7 @@ export function replace<T, K extends keyof T>(prototype: T, method: K, by: (orig
 /** Closes the connection of a store as a browser does that tells nobody. */
 export async function killConnection(use: () => Promise<unknown>): Promise<void> {
   const restore = replace(IDBDatabase.prototype, "transaction", (begin) => {
-    return function (this: IDBDatabase, ...given) {
+    return function (this: IDBDatabase, ...given: Parameters<typeof begin>) {
       const tx = begin.apply(this, given);
       this.close();
       return tx;

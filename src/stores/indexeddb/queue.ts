@@ -14,13 +14,13 @@ interface Waiting extends Verb<unknown> {
 
 /** Group commit: verbs called in one task share a transaction, with those that come until it is committed. */
 export class Queue {
-  readonly #connection: Connection;
+  readonly connection: Connection;
   readonly #clock: Clock;
   #waiting: Waiting[] = [];
   #draining: Promise<void> | undefined;
 
   constructor(connection: Connection, clock: Clock) {
-    this.#connection = connection;
+    this.connection = connection;
     this.#clock = clock;
   }
 
@@ -33,9 +33,10 @@ export class Queue {
     });
   }
 
-  /** Resolves once all that was submitted is settled. */
-  async drained(): Promise<void> {
+  /** Settles what was submitted, and lets go of the connection. */
+  async close(): Promise<void> {
     await this.#draining;
+    this.connection.release();
   }
 
   async #drain(): Promise<void> {
@@ -59,7 +60,7 @@ export class Queue {
 
   /** Verbs are idempotent until their transaction has committed, and so begun anew wherever it did not. */
   async #commit(verbs: readonly Waiting[], mode: Mode, more: () => Waiting[], reopened = false): Promise<void> {
-    const opening = this.#connection.database();
+    const opening = this.connection.database();
     let open = false;
     let outcomes: readonly Outcome[];
     try {
@@ -69,11 +70,11 @@ export class Queue {
     } catch (error) {
       if (error === mustSync) return this.#commit(verbs, { writes: true, strict: true }, more, reopened);
       if (isLost(error) && !reopened) {
-        this.#connection.drop(opening);
+        this.connection.drop(opening);
         return this.#commit(verbs, mode, more, true);
       }
       // Where it hangs, a new connection may not.
-      if (isStall(error)) this.#connection.drop(opening);
+      if (isStall(error)) this.connection.drop(opening);
       else if (open && verbs.length > 1) {
         // One of them is at fault: each for itself, so that it fails alone.
         for (const verb of verbs) await this.#commit([verb], verb, () => [], reopened);
