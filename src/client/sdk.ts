@@ -2,6 +2,7 @@ import { type Duration, toMs } from "../core/durations.js";
 import type { OperationRecord, State } from "../core/record.js";
 import { type OperationEvent, transition } from "../core/transition.js";
 import type { Counts } from "../store.js";
+import { Diagnosis } from "./diagnosis.js";
 import { createDraft, type Draft } from "./draft.js";
 import { Drain, type ResumeReport } from "./drain.js";
 import { Emitter, EVENTS, type SdkEvents } from "./events.js";
@@ -164,7 +165,8 @@ class SamekeySdk {
     const shared = { options, platform, journal: this.#journal, leases: this.#leases, owners: this.#owners };
     const fetch: typeof globalThis.fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
     const baseOrigin = (): string | undefined => originOf(this.#baseUrl());
-    this.#worker = new Worker({ ...shared, origins, gate, holder, fetch, baseOrigin });
+    const diagnosis = new Diagnosis(options, platform, this.#journal, fetch);
+    this.#worker = new Worker({ ...shared, diagnosis, origins, gate, holder, fetch, baseOrigin });
     const worker = this.#worker;
     this.#recorder = new Recorder({ ...shared, gate, worker });
     this.#operator = new Operator({ ...shared, recorder: this.#recorder, waiting, worker });

@@ -5,6 +5,7 @@ import { transition } from "../core/transition.js";
 import { PendingError } from "../errors.js";
 import { type AttemptResult, attempt } from "./attempt.js";
 import { deliver } from "./delivery.js";
+import type { Diagnosis } from "./diagnosis.js";
 import type { Gate } from "./gate.js";
 import type { Journal } from "./journal.js";
 import { LEASE, type Leases } from "./leases.js";
@@ -27,6 +28,7 @@ export interface WorkerParts {
   readonly platform: Platform;
   readonly journal: Journal;
   readonly leases: Leases;
+  readonly diagnosis: Diagnosis;
   readonly owners: Owners;
   readonly origins: Origins;
   readonly gate: Gate;
@@ -283,6 +285,7 @@ export class Worker {
     if (result.fault) for (const live of journal.livesOf(id)) live.tell(result.fault);
     const cause = nameOf(result.error);
     if (cause) options.log({ level: "debug", message: "an attempt failed", id, name, cause });
+    void this.#parts.diagnosis.consider(after);
     await this.#advance(after);
     return after;
   }

@@ -14,6 +14,7 @@ const browserPlatform: Platform = {
   // A browser that says it is offline is believed; one that says it is online may be wrong.
   isOffline: () => globalThis.navigator?.onLine === false,
   onWake,
+  explainSilence,
   openChannel,
   createHolder,
   // crypto.subtle is absent on plain http; an origin never changes between the two.
@@ -33,6 +34,22 @@ function onWake(wake: () => void): () => void {
     globalThis.removeEventListener?.("offline", wake);
     globalThis.document?.removeEventListener("visibilitychange", visible);
   };
+}
+
+/** A request that needs no preflight gets through where one with the key's header does not: that is CORS. */
+async function explainSilence(
+  origin: string,
+  header: string,
+  fetch: typeof globalThis.fetch,
+): Promise<string | undefined> {
+  if (origin === globalThis.location?.origin) return undefined;
+  try {
+    await fetch(origin, { method: "HEAD", mode: "no-cors", credentials: "omit", cache: "no-store" });
+  } catch {
+    return undefined;
+  }
+  const here = globalThis.location?.origin;
+  return `${origin} can be reached, but answers no request that carries ${header}: probably its CORS does not allow that header, the method or the origin ${here}`;
 }
 
 function openChannel(name: string, receive: (message: Message) => void): Channel | undefined {

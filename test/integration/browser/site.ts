@@ -27,10 +27,8 @@ export interface Arrival {
 
 const pages = { "/app.js": "app.ts", "/worker.js": "worker.ts", "/sw.js": "service-worker.ts" };
 /** Under the strictest policy that a page can have which runs any script at all. */
-const page = {
-  "content-type": "text/html",
-  "content-security-policy": "default-src 'self'",
-};
+const strict = { "content-type": "text/html", "content-security-policy": "default-src 'self'" };
+const open = { "content-type": "text/html" };
 
 export async function openSite(): Promise<Site> {
   const scripts = await bundlePages();
@@ -40,7 +38,8 @@ export async function openSite(): Promise<Site> {
     const path = new URL(request.url ?? "/", "http://site.test").pathname;
     const script = scripts.get(path);
     if (script !== undefined) return void response.writeHead(200, { "content-type": "text/javascript" }).end(script);
-    if (request.method === "GET" && path === "/") {
+    const page = request.method === "GET" ? { "/": strict, "/open": open }[path] : undefined;
+    if (page) {
       return void response.writeHead(200, page).end('<!doctype html><script type="module" src="/app.js"></script>');
     }
     if (request.method === "GET" && path === "/favicon.ico") return void response.writeHead(204).end();

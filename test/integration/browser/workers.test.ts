@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import { setUp } from "./tools.js";
+
+const setting = setUp();
+
+test("a dedicated worker records and resumes, without a window or localStorage", async () => {
+  const { site, tab } = setting;
+  const page = await tab();
+  const call = (what: string) =>
+    page.evaluate(
+      (message) =>
+        new Promise<Record<string, unknown>>((resolve, reject) => {
+          // One for each call: the second knows of the first by the store alone.
+          const worker = new Worker("/worker.js", { type: "module" });
+          worker.onmessage = ({ data }) => resolve(data);
+          worker.onerror = ({ message: why }) => reject(new Error(why));
+          worker.postMessage(message);
+        }),
+      what,
+    );
+  const bare = { window: "undefined", localStorage: "undefined" };
+  const saved = await call("save");
+  expect(saved).toMatchObject({ ...bare, state: "pending" });
+  expect(site.arrivals).toEqual([]);
+  expect(await call("resume")).toMatchObject({ ...bare, succeeded: 1, remaining: 0 });
+  expect(site.api.effects).toEqual([expect.objectContaining({ key: saved["key"], body: { amount: 7 } })]);
+});
+
+test("a service worker records and resumes what a page left, and a page what it left", async () => {
+  const { site, tab } = setting;
+  const page = await tab();
+  await page.evaluate(async () => {
+    await navigator.serviceWorker.register("/sw.js", { type: "module" });
+    await navigator.serviceWorker.ready;
+  });
+  const call = (what: string) =>
+    page.evaluate(async (message) => {
+      const { active } = await navigator.serviceWorker.ready;
+      const { port1, port2 } = new MessageChannel();
+      const answer = new Promise<Record<string, unknown>>((resolve) => {
+        port1.onmessage = ({ data }) => resolve(data);
+      });
+      active?.postMessage(message, [port2]);
+      return answer;
+    }, what);
+  const bare = { window: "undefined", localStorage: "undefined" };
+  const saved = await call("save");
+  expect(saved).toMatchObject({ ...bare, state: "pending" });
+  const report = await page.evaluate(async () => {
+    const sdk = app.open({ owner: "single" });
+    const report = await sdk.resume();
+    await sdk.operation("transfer", { amount: 9 }, { intent: "from-page" }).save();
+    return report;
+  });
+  expect(report).toMatchObject({ succeeded: 1, remaining: 0 });
+  expect(await call("resume")).toMatchObject({ ...bare, succeeded: 1, remaining: 0 });
+  expect(site.api.effects.map(({ body }) => body)).toEqual([{ amount: 8 }, { amount: 9 }]);
+  expect(site.api.effects[0]?.key).toBe(saved["key"]);
+});
