@@ -333,6 +333,8 @@ class SamekeySdk {
     this.#drain.stop();
     this.#operator.tellAll();
     await Promise.all([closed, this.#recorder.close()]);
+    // What was being recorded as an attempt that begins is known not to be one.
+    await this.#worker.rest();
     await this.#journal.close();
     this.#release();
   }

@@ -117,6 +117,7 @@ export class Worker {
   async work(record: OperationRecord): Promise<OperationRecord> {
     const { leases, options, journal } = this.#parts;
     const controller = leases.hold(record);
+    if (this.closed) controller.abort(closing());
     try {
       const after = record.mark ? await this.#track(this.#attempt(record, controller)) : record;
       const owed = after.fence === record.fence && after.lease && hasOutcome(after) && !after.delivered;
@@ -137,8 +138,12 @@ export class Worker {
     const ended = Promise.allSettled([...this.#attempts]);
     await Promise.race([ended, options.clock.sleep(timeout, grace.signal).catch(() => {})]);
     grace.abort();
-    leases.abort(new DOMException("the sdk was closed", "AbortError"));
-    // Not the hooks: they may take for ever, and are called again.
+    leases.abort(closing());
+    await this.rest();
+  }
+
+  /** All attempts have ended. Not the hooks: they may take for ever, and are called again. */
+  async rest(): Promise<void> {
     await Promise.allSettled([...this.#attempts]);
   }
 
@@ -337,4 +342,8 @@ export class Worker {
   #mint(now: number): (version: "v7" | "v4") => string {
     return (version) => mintUuid(version, now, this.#parts.options.random);
   }
+}
+
+function closing(): DOMException {
+  return new DOMException("the sdk was closed", "AbortError");
 }

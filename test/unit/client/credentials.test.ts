@@ -169,7 +169,10 @@ describe("headers of one call", () => {
     app.server.script(lose.response());
     const headers = { "x-csrf-token": "sentinel-csrf", accept: "application/vnd.x+json" };
     await app.until(app.sdk.operation("transfer", { amount: 1 }, { headers }).send());
-    expect(app.server.calls.map((call) => call.headers.get("x-csrf-token"))).toEqual(["sentinel-csrf", "sentinel-csrf"]);
+    expect(app.server.calls.map((call) => call.headers.get("x-csrf-token"))).toEqual([
+      "sentinel-csrf",
+      "sentinel-csrf",
+    ]);
     expect(app.server.calls[0]?.headers.get("accept")).toBe("application/vnd.x+json");
     const [record] = await app.store.page({});
     expect(record?.request).toMatchObject({ dropped: ["x-csrf-token"], headers: { accept: "application/vnd.x+json" } });

@@ -1,0 +1,290 @@
+import { post } from "samekey";
+import { createTestSdk, delay, lose, unauthorized } from "samekey/testing";
+import { describe, expect, test } from "vitest";
+import { collect, createBrowser, createWatchedStore, fate, type Receipt, type Transfer } from "./kit.js";
+
+const operations = { transfer: post<Transfer, Receipt>("/transfers") };
+const order = { intent: "order-1" };
+
+function createSession(user: string | undefined = "ada") {
+  const session = { user };
+  return { session, owner: () => session.user };
+}
+
+describe("I9 only as the owner who recorded it", () => {
+  test("F54 the owner changes while headers() is pending: not sent; the new one's headers are never used for it", async () => {
+    const { session, owner } = createSession();
+    const asked: string[] = [];
+    const app = createTestSdk({
+      operations,
+      owner,
+      headers: async (context) => {
+        asked.push(context.owner);
+        await app.clock.sleep(1000);
+        return { authorization: `Bearer ${context.owner}` };
+      },
+    });
+    const sending = fate(app.sdk.operation("transfer", { amount: 1 }, order).send());
+    await app.advance(500);
+    session.user = "bob";
+    expect(await app.until(sending)).toMatchObject({ code: "blocked" });
+    await app.advance("1h");
+    expect(app.server.calls).toHaveLength(0);
+    expect(await app.store.page({})).toMatchObject([{ owner: "ada", state: "pending" }]);
+    expect((await app.store.page({}))[0]?.uncertainSince).toBeUndefined();
+    // Ada is back.
+    session.user = "ada";
+    expect(await app.until(app.sdk.operation("transfer", { amount: 1 }, order).send())).toMatchObject({
+      source: "executed",
+    });
+    expect(new Set(asked)).toEqual(new Set(["ada"]));
+  });
+
+  test("F54 queued offline by one, drained under another: parked, not sent, not shown", async () => {
+    const { session, owner } = createSession();
+    const app = createTestSdk({ operations, owner });
+    app.sdk.start();
+    app.offline(true);
+    const sending = fate(app.sdk.operation("transfer", { amount: 1 }, order).send());
+    await app.advance("1s");
+    await app.until(app.sdk.signOut());
+    expect(await app.until(sending)).toMatchObject({ code: "blocked" });
+    session.user = "bob";
+    app.offline(false);
+    await app.advance("1h");
+    const report = await app.until(app.sdk.resume());
+    expect(report).toMatchObject({ succeeded: 0, remaining: 0 });
+    expect(app.server.calls).toHaveLength(0);
+    const [record] = await app.store.page({});
+    expect(await app.sdk.get(record?.id ?? "")).toBeUndefined();
+    expect(await app.sdk.find({ name: "transfer", ...order })).toBeUndefined();
+    expect(await collect(app.sdk.list())).toEqual([]);
+    expect(await app.sdk.counts()).toEqual({});
+    expect(app.sdk.pending.getSnapshot()).toEqual([]);
+    // Told otherwise, it is there.
+    expect(await app.sdk.get(record?.id ?? "", { owner: "ada" })).toMatchObject({ owner: "ada" });
+    expect(await app.sdk.find({ name: "transfer", ...order, owner: "ada" })).toMatchObject({ owner: "ada" });
+    expect(await collect(app.sdk.list({ owner: "*" }))).toHaveLength(1);
+    expect(await app.sdk.counts({ owner: "ada" })).toEqual({ pending: 1 });
+    session.user = "ada";
+    await app.advance("2m");
+    expect(app.server.effects).toHaveLength(1);
+  });
+
+  test.each([undefined, null])("owner() answering %s: nothing is recorded or sent", async (nobody) => {
+    const app = createTestSdk({ operations, owner: () => nobody });
+    expect(await app.until(fate(app.sdk.operation("transfer", { amount: 1 }).save()))).toMatchObject({
+      code: "bad_option",
+    });
+    app.sdk.start();
+    await app.advance("1h");
+    expect(await app.store.page({})).toEqual([]);
+    expect(await app.until(app.sdk.resume())).toMatchObject({ remaining: 0 });
+  });
+
+  test("an explicit owner on a server: sent as he is, to its end, and nobody else's", async () => {
+    const asked: string[] = [];
+    const app = createTestSdk({
+      operations,
+      owner: () => undefined,
+      headers: ({ owner }) => {
+        asked.push(owner);
+        return {};
+      },
+    });
+    app.server.script(lose.response());
+    await app.until(app.sdk.operation("transfer", { amount: 1 }, { owner: "bob" }).save());
+    const handle = app.sdk.operation("transfer", { amount: 1 }, { owner: "ada" });
+    // The waiter is gone before it is done; the operation goes on all the same.
+    expect(await app.until(fate(handle.send({ wait: 1 })))).toMatchObject({ code: "pending" });
+    await app.advance("5m");
+    expect(asked).toEqual(["ada", "ada"]);
+    expect(app.server.effects).toHaveLength(1);
+    expect(await app.store.counts("bob")).toEqual({ pending: 1 });
+  });
+
+  test('resume({ owner: "*" }) sends each as its recorded owner', async () => {
+    const asked: string[] = [];
+    const app = createTestSdk({
+      operations,
+      owner: () => undefined,
+      headers: ({ owner }) => {
+        asked.push(owner);
+        return {};
+      },
+    });
+    for (const owner of ["ada", "bob", "eve"]) {
+      await app.until(app.sdk.operation("transfer", { amount: 1 }, { owner }).save());
+    }
+    expect(await app.until(app.sdk.resume({ owner: "bob" }))).toMatchObject({ succeeded: 1, remaining: 0 });
+    expect(asked).toEqual(["bob"]);
+    expect(await app.until(app.sdk.resume({ owner: "*" }))).toMatchObject({ succeeded: 2, remaining: 0 });
+    expect(asked).toEqual(["bob", "ada", "eve"]);
+    await app.until(app.sdk.operation("transfer", { amount: 1 }, { owner: "ada" }).save());
+    await app.advance("1h");
+    expect(asked).toHaveLength(3);
+  });
+
+  test("ownerchange is told, once for each change", async () => {
+    const { session, owner } = createSession();
+    const app = createTestSdk({ operations, owner });
+    const told: unknown[] = [];
+    app.sdk.on("ownerchange", (change) => told.push(change));
+    await app.until(app.sdk.operation("transfer", { amount: 1 }).send());
+    session.user = "bob";
+    await app.sdk.counts();
+    await app.sdk.counts();
+    session.user = undefined;
+    await app.sdk.counts();
+    expect(told).toEqual([
+      { owner: "bob", previous: "ada" },
+      { owner: undefined, previous: "bob" },
+    ]);
+  });
+});
+
+describe("signOut", () => {
+  test("during an attempt: it is stopped, the waiter told, and what it may have done counts as uncertain", async () => {
+    const { session, owner } = createSession();
+    const app = createTestSdk({ operations, owner });
+    app.server.script(delay("10s"));
+    const sending = fate(app.sdk.operation("transfer", { amount: 1 }, order).send());
+    await app.advance("1s");
+    await app.until(app.sdk.signOut());
+    expect(await app.until(sending, 0)).toMatchObject({ code: "blocked" });
+    session.user = undefined;
+    await app.advance("1h");
+    expect(app.server.calls).toHaveLength(1);
+    const [record] = await app.store.page({});
+    expect(record).toMatchObject({ state: "pending", owner: "ada" });
+    expect(record?.uncertainSince).toBeDefined();
+    session.user = "ada";
+    const result = await app.until(app.sdk.operation("transfer", { amount: 1 }, order).send());
+    expect(result.source).toBe("replayed");
+  });
+
+  test("holds although the program still shows the old session, and looking does not end it", async () => {
+    const { owner } = createSession();
+    const app = createTestSdk({ operations, owner });
+    await app.until(app.sdk.operation("transfer", { amount: 1 }, order).save());
+    app.sdk.start();
+    const signedOut = app.sdk.signOut();
+    app.sdk.operation("transfer", { amount: 1 }, order).getSnapshot();
+    await app.until(signedOut);
+    app.sdk.operation("transfer", { amount: 1 }, order).subscribe(() => {});
+    await app.advance("1h");
+    expect(app.server.calls).toHaveLength(0);
+    // A send is a new session.
+    await app.until(app.sdk.operation("transfer", { amount: 1 }, order).send());
+    expect(app.server.effects).toHaveLength(1);
+  });
+
+  test("does its work although the store is broken", async () => {
+    const { owner } = createSession();
+    const watched = createWatchedStore();
+    const app = createTestSdk({ operations, owner, store: watched.store });
+    app.server.script(delay("10s"));
+    const sending = fate(app.sdk.operation("transfer", { amount: 1 }, order).send());
+    await app.advance("1s");
+    for (const verb of ["open", "get", "update"] as const) watched.break(verb, async () => new Promise(() => {}));
+    await app.until(app.sdk.signOut(), 0);
+    expect(await app.until(sending, 0)).toMatchObject({ code: "blocked" });
+  });
+
+  test("in another tab: its attempts stop too, even where that tab has recorded nothing", async () => {
+    const browser = createBrowser();
+    const { owner } = createSession();
+    const one = browser.open({ operations, owner });
+    const two = browser.open({ operations, owner });
+    browser.server.script(delay("10s"));
+    const sending = fate(one.operation("transfer", { amount: 1 }, order).send());
+    await browser.clock.advance("1s");
+    await browser.clock.until(two.signOut());
+    expect(await browser.clock.until(sending, 10)).toMatchObject({ code: "blocked" });
+    await browser.clock.advance("1h");
+    expect(browser.server.calls).toHaveLength(1);
+  });
+
+  test("with purge leaves nothing of his, and nothing is written back", async () => {
+    const { owner, session } = createSession();
+    const app = createTestSdk({ operations, owner });
+    app.sdk.start();
+    app.server.script(delay("10s"));
+    const sending = fate(app.sdk.operation("transfer", { amount: 1 }, order).send());
+    const parked = fate(app.sdk.operation("transfer", { amount: 2 }).save());
+    await app.until(app.sdk.operation("transfer", { amount: 1 }, { owner: "bob" }).save());
+    await app.advance("1s");
+    await app.until(app.sdk.signOut({ purge: true }));
+    session.user = undefined;
+    await app.until(Promise.all([sending, parked]));
+    await app.advance("1h");
+    expect(await app.store.page({ owner: "ada" })).toEqual([]);
+    expect(await app.store.page({})).toHaveLength(1);
+    expect(app.server.calls).toHaveLength(2);
+  });
+});
+
+describe("purge", () => {
+  test("during an attempt: the waiter is told that its outcome is unknown; the answer is not written back", async () => {
+    const app = createTestSdk({ operations });
+    app.server.script(delay("10s"));
+    const sending = fate(app.sdk.operation("transfer", { amount: 1 }, order).send());
+    await app.advance("1s");
+    expect(await app.until(app.sdk.purge("single"))).toBe(1);
+    expect(await app.until(sending, 0)).toMatchObject({ name: "UnknownOutcomeError", code: "discarded" });
+    await app.advance("1h");
+    expect(await app.store.page({})).toEqual([]);
+  });
+
+  test("during an insert: it does not stay, and is not sent", async () => {
+    const watched = createWatchedStore();
+    const app = createTestSdk({ operations, store: watched.store });
+    watched.break("insert", async (run) => {
+      await app.clock.sleep(200);
+      return run();
+    });
+    const sending = fate(app.sdk.operation("transfer", { amount: 1 }, order).send());
+    await app.advance(100);
+    await app.until(app.sdk.purge("single"));
+    expect(await app.until(sending)).toMatchObject({ code: "canceled" });
+    expect(await app.store.page({})).toEqual([]);
+    expect(app.server.calls).toHaveLength(0);
+  });
+
+  test("of one that was never sent: canceled; the list and the other tabs know", async () => {
+    const browser = createBrowser();
+    const [one, two] = [browser.open({ operations }), browser.open({ operations })];
+    one.pending.subscribe(() => {});
+    two.pending.subscribe(() => {});
+    browser.device.setOffline(true);
+    const sending = fate(one.operation("transfer", { amount: 1 }).send());
+    await browser.clock.advance("1s");
+    expect([one.pending.getSnapshot().length, two.pending.getSnapshot().length]).toEqual([1, 1]);
+    await browser.clock.until(two.purge("single"));
+    expect(await browser.clock.until(sending)).toMatchObject({ code: "canceled" });
+    await browser.clock.advance(0);
+    expect([one.pending.getSnapshot().length, two.pending.getSnapshot().length]).toEqual([0, 0]);
+  });
+});
+
+test("adopt hands an operation to another owner, not while an attempt is in flight", async () => {
+  const { session, owner } = createSession("guest");
+  const app = createTestSdk({ operations, owner });
+  app.server.script(unauthorized(), delay("5s"));
+  const error = await app.until(fate(app.sdk.operation("transfer", { amount: 1 }, order).send()));
+  const { id, key } = error as { id: string; key: string };
+  const again = app.sdk.operation("transfer", { amount: 1 }, order).send();
+  await app.advance("1s");
+  expect(await app.until(fate(app.sdk.adopt(id, "ada")), 0)).toMatchObject({ code: "in_flight" });
+  await app.until(again);
+  app.server.script(unauthorized());
+  const other = (await app.until(fate(app.sdk.operation("transfer", { amount: 2 }).send()))) as { id: string };
+  session.user = "ada";
+  expect(await app.until(app.sdk.adopt(other.id, "ada"))).toMatchObject({ owner: "ada", state: "blocked" });
+  expect(await app.until(app.sdk.resume())).toMatchObject({ succeeded: 1 });
+  expect(await app.sdk.get(other.id)).toMatchObject({ owner: "ada", state: "succeeded" });
+  expect(key).not.toBe((await app.sdk.get(other.id))?.key);
+  for (const wrong of ["", "*", 7]) {
+    expect(await fate(app.sdk.adopt(id, wrong as string))).toMatchObject({ code: "bad_option" });
+  }
+});
