@@ -116,7 +116,6 @@ function plain(value: unknown, { path, above }: Trail): unknown {
   if (typeof value !== "object" || value === null || isBytes(value)) return value;
   const { toJSON } = value as { toJSON?: unknown };
   if (typeof toJSON !== "function") return value;
-  if (above.includes(value)) return value;
   const made: unknown = toJSON.call(value, String(path.at(-1) ?? ""));
   return made === null && tagOf(value) === "Date" ? unfit({ path, above }, "is an invalid Date") : made;
 }

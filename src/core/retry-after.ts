@@ -20,7 +20,7 @@ export function parseHttpDate(value: string | null | undefined, now: number): nu
     const monthIndex = MONTHS.indexOf(parts.month ?? "");
     const year = parts.year?.length === 2 ? fullYear(Number(parts.year), now) : Number(parts.year);
     const midnight = new Date(Date.UTC(year, monthIndex, day));
-    const exists = midnight.getUTCFullYear() === year && midnight.getUTCMonth() === monthIndex && day > 0;
+    const exists = midnight.getUTCFullYear() === year && midnight.getUTCMonth() === monthIndex;
     // The sixtieth second is a leap second.
     if (!exists || hour > 23 || minute > 59 || second > 60) return undefined;
     return midnight.getTime() + ((hour * 60 + minute) * 60 + second) * 1000;

@@ -207,13 +207,13 @@ describe("an answer", () => {
     expect(attempted(uncertain(), verdict, later).state).toBe(state);
   });
 
-  it.each<[string, Verdict, string]>([
-    ["422", verdicts.unprocessable, "blocked"],
-    ["422 reused", verdicts.keyReused, "blocked"],
-    ["a missing key", verdicts.keyMissing, "misused"],
-    ["a refusal", verdicts.refused, "rejected"],
-    ["422 that speaks", verdicts.unprocessableForKey, "misused"],
-  ])("%s under a caller's own key: %s → %s", (_, verdict, state) => {
+  it.each<[string, string, Verdict]>([
+    ["422", "blocked", verdicts.unprocessable],
+    ["422 reused", "blocked", verdicts.keyReused],
+    ["a missing key", "misused", verdicts.keyMissing],
+    ["a refusal", "rejected", verdicts.refused],
+    ["422 that speaks", "misused", verdicts.unprocessableForKey],
+  ])("%s under a caller's own key: %s", (_, state, verdict) => {
     expect(attempted(stored({}, { mint: "never" }), verdict).state).toBe(state);
   });
 
@@ -362,6 +362,8 @@ describe("an answer from a lost lease", () => {
       expect(fromLost(said, verdicts.refusedForKey).state).toBe("rejected");
       expect(fromLost(said, verdicts.retryUncertain)).toBe(said);
     }
+    const certain = reconcile(stored(), "not-applied");
+    expect(fromLost(certain, verdicts.retryUncertain)).toBe(certain);
   });
 });
 

@@ -179,6 +179,7 @@ describe("a clock that jumps", () => {
       (record) => answer(started(record, T0 + HOUR), verdicts.retryUncertain, { at: T0 + 10 * HOUR }),
     ],
     ["a person's retry", (record) => retry(record, T0 + 10 * HOUR)],
+    ["an attempt that was abandoned", (record) => started(record, T0 + 10 * HOUR)],
   ])("backward is seen by %s as well", (_, until) => {
     const record = until(uncertain());
     expect(claim(record, T0 + 10 * HOUR - MARGIN).state).toBe("pending");
@@ -188,11 +189,15 @@ describe("a clock that jumps", () => {
   it("backward during an attempt: the same", () => {
     expect(answer(started(), verdicts.retryUncertain, { at: T0 - HOUR })).toMatchObject({ state: "unresolved" });
     expect(answer(started(), verdicts.retryCertain, { at: T0 - HOUR })).toMatchObject({ state: "pending" });
+    const second = started(uncertain(), T0 + 10 * HOUR);
+    const entry = { at: T0 + 10 * HOUR, ms: -HOUR, verdict: "retry" };
+    expect(answer(second, verdicts.retryCertain, { at: T0 + 9 * HOUR, entry })).toMatchObject({ state: "unresolved" });
   });
 
   it("backward ends nothing that is certain", () => {
     expect(claim(stored(), T0 - 2 * DAY).lease).toBeDefined();
     expect(claim(attempted(stored(), verdicts.retryCertain), T0 - 2 * DAY).lease).toBeDefined();
+    expect(claim(attempted(stored({}, { mint: "never" }), verdicts.retryCertain), T0 - 2 * DAY).lease).toBeDefined();
   });
 
   it("forward past the window: unresolved, and the server's own clock knows better", () => {
