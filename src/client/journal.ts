@@ -30,6 +30,7 @@ export class Journal {
   #opening: Promise<Store> | undefined;
   #channel: Channel | undefined;
   #closed = false;
+  #wasReset = false;
   /** Called when an owner signed out in another tab. */
   onSignOut: (owner: string) => void = () => {};
   /** Called when another tab has taken a lease. */
@@ -60,9 +61,16 @@ export class Journal {
     const { name, clock } = this.#options;
     await this.#store.open({ name, clock });
     this.#line();
-    if ((this.#store as Resettable).reset) this.#emitter.emit("storereset", { name });
+    this.#noticeReset(this.#store);
     if (!this.#closed) this.#ready = this.#store;
     return this.#store;
+  }
+
+  /** Told once; it may happen under an open page too. */
+  #noticeReset(store: Store & Resettable): void {
+    if (this.#wasReset || !store.reset) return;
+    this.#wasReset = true;
+    this.#emitter.emit("storereset", { name: this.#options.name });
   }
 
   #line(): Channel | undefined {
@@ -82,6 +90,7 @@ export class Journal {
     const inserted = await store.insert(record).catch((error: unknown) => {
       throw asStoreError(error, "not_durable");
     });
+    this.#noticeReset(store);
     if (!inserted.joined) this.#announce(undefined, inserted.record);
     return inserted;
   }
@@ -93,6 +102,7 @@ export class Journal {
       before.set(record.id, record);
       return apply(record);
     });
+    this.#noticeReset(store);
     for (const record of claimed.records) this.#announce(before.get(record.id), record);
     return claimed;
   }
@@ -110,6 +120,7 @@ export class Journal {
       return apply(record);
     };
     const after = await store.update(id, watched, base);
+    this.#noticeReset(store);
     if (!after) this.#lose(id);
     else if (after !== before) this.#announce(before, after);
     return after;

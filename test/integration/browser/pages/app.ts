@@ -42,6 +42,11 @@ async function dump(): Promise<unknown[]> {
   return found;
 }
 
+/** Loses all databases, as a browser does that needs the room. */
+async function evict(): Promise<void> {
+  for (const { name = "" } of await indexedDB.databases()) await result(indexedDB.deleteDatabase(name));
+}
+
 function result<T>(request: IDBRequest<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result);
@@ -55,6 +60,7 @@ const page = {
   indexedDbStore,
   open,
   dump,
+  evict,
   /** The Sdk that `open` made last. */
   sdk: undefined as unknown as ReturnType<typeof open>,
   /** Where a test keeps something between two visits to the page. */
