@@ -1,4 +1,5 @@
 import type { OperationRecord } from "../core/record.js";
+import type { Claimed } from "../store.js";
 import type { Emitter } from "./events.js";
 import type { Gate } from "./gate.js";
 import { prune } from "./janitor.js";
@@ -218,7 +219,11 @@ export class Drain {
       const limit = Math.min(gate.free, room, 2 * options.concurrency - worker.busy);
       if (limit <= 0) break;
       const query = { now, limit, ...(owner !== undefined && { owner }), exceptOrigins: closed };
-      const claimed = await journal.claim(query, (record) => worker.begin(record));
+      let claimed: Claimed = { records: [] };
+      await gate.reserve(limit, async () => {
+        claimed = await journal.claim(query, (record) => worker.begin(record));
+        return claimed.records.filter(({ mark }) => mark).map(({ origin }) => origin);
+      });
       for (const record of claimed.records) this.#dispatch(record);
       busy ||= claimed.records.length > 0;
       for (const time of [claimed.next, probe]) if (time !== undefined) next = Math.min(next ?? time, time);
@@ -227,8 +232,7 @@ export class Drain {
   }
 
   #dispatch(record: OperationRecord): void {
-    const { gate, worker } = this.#parts;
-    if (record.mark) gate.admit(record.origin);
+    const { worker } = this.#parts;
     const work = record.lease ? worker.work(record) : worker.released(record);
     // A store that fails here fails again at the next claim, where it is reported.
     work.catch((error: unknown) => this.#report(error));

@@ -23,14 +23,28 @@ export class Gate {
 
   tryEnter(origin: string): boolean {
     if (this.#free <= 0 || this.#origins.room(origin, this.#clock.now()) <= 0) return false;
-    this.admit(origin);
+    this.#free--;
+    this.#origins.enter(origin);
     return true;
   }
 
-  /** Takes a slot for a record that was claimed on the strength of {@link free}. */
-  admit(origin: string): void {
-    this.#free--;
-    this.#origins.enter(origin);
+  /**
+   * Holds slots for attempts whose origins are not known yet; they leave one by one.
+   *
+   * @param claim - answers with the origins of those that take one
+   */
+  async reserve(count: number, claim: () => Promise<readonly string[]>): Promise<void> {
+    this.#free -= count;
+    let taken = 0;
+    try {
+      for (const origin of await claim()) {
+        this.#origins.enter(origin);
+        taken++;
+      }
+    } finally {
+      this.#free += count - taken;
+      this.#admit();
+    }
   }
 
   /** Resolves to true once the caller has a slot, which it leaves afterwards, or to false when the sdk closes. */

@@ -84,7 +84,10 @@ export class Operator {
   watch(live: Live, listener: () => void): () => void {
     const { recorder, platform } = this.#parts;
     const release = recorder.retain(live);
-    const stop = live.watch(listener);
+    const stop = live.watch(() => {
+      this.#readOutcomeOf(live);
+      listener();
+    });
     this.#watched++;
     this.#stopWaking ??= platform.onWake(() => this.tellAll());
     return () => {

@@ -18,7 +18,15 @@ import {
   wholeNumber,
 } from "./checks.js";
 import type { Platform } from "./platform-port.js";
-import type { AnyDefinition, HeadersProvider, LogEntry, OperationOptions, SdkOptions, SharedOptions } from "./types.js";
+import type {
+  AnyDefinition,
+  HeadersProvider,
+  LogEntry,
+  OperationOptions,
+  RetryOptions,
+  SdkOptions,
+  SharedOptions,
+} from "./types.js";
 
 export { bad, waitOption } from "./checks.js";
 
@@ -158,7 +166,7 @@ function resolveOperation(
       ...headerNames(profile?.keepHeaders, "profile.keepHeaders"),
       ...headerNames(mine.keepHeaders, option("keepHeaders")),
     ],
-    retry: resolveRetry({ ...common.retry, ...mine.retry }, option("retry")),
+    retry: resolveRetry([common.retry, mine.retry], option("retry")),
     attemptTimeout: positive(mine.attemptTimeout ?? common.attemptTimeout ?? 30_000, option("attemptTimeout")),
     wait: waitOption(mine.wait ?? common.wait, option("wait")),
     maxBody: wholeNumber(mine.maxBody ?? common.maxBody, option("maxBody"), MAX_BODY),
@@ -167,8 +175,9 @@ function resolveOperation(
   });
 }
 
-function resolveRetry(retry: NonNullable<SharedOptions["retry"]>, option: string): RetryPolicy {
-  checkOptions(retry, "attempts base cap backgroundCap", `\`${option}\``);
+function resolveRetry(given: readonly (RetryOptions | undefined)[], option: string): RetryPolicy {
+  for (const some of given) checkOptions(some ?? {}, "attempts base cap backgroundCap", `\`${option}\``);
+  const retry: RetryOptions = Object.assign({}, ...given);
   const { attempts = defaultRetry.attempts } = retry;
   if (typeof attempts !== "number" || !(attempts >= 1))
     bad(`\`${option}.attempts\` is ${attempts}, expected 1 or more`);

@@ -26,8 +26,8 @@ interface Standing {
 /**
  * What is known of each origin: its outages and its clock.
  *
- * An outage opens a breaker: one probe at a time. The first success lets two attempts in, and every further one one
- * more, so that a recovering server is not run over by all who waited.
+ * An outage opens a breaker: one probe at a time. The first success lets two attempts in, and every round of successes
+ * one more, so that a recovering server is not run over by all who waited.
  */
 export class Origins {
   readonly #origins = new Map<string, Standing>();
@@ -44,7 +44,7 @@ export class Origins {
   room(origin: string, now: number): number {
     const standing = this.#origins.get(origin);
     if (!standing) return Number.POSITIVE_INFINITY;
-    if (standing.failures < OUTAGE) return standing.room - standing.active;
+    if (standing.failures < OUTAGE) return Math.floor(standing.room) - standing.active;
     return standing.active === 0 && this.wait(origin, now) === 0 ? 1 : 0;
   }
 
@@ -86,7 +86,8 @@ export class Origins {
     } else if (health === "answered") {
       standing.failures = 0;
       standing.opened = 0;
-      standing.room = standing.room + 1 >= this.#full ? Number.POSITIVE_INFINITY : standing.room + 1;
+      standing.room += 1 / Math.floor(standing.room);
+      if (standing.room >= this.#full) standing.room = Number.POSITIVE_INFINITY;
     }
   }
 
