@@ -1,15 +1,19 @@
 import type { OperationDefinition, OperationOptions } from "./types.js";
 
-/** Declares operations of one HTTP method. */
+/**
+ * Declares operations of one HTTP method.
+ *
+ * The types come from what is written there, never from the place it is written to: in `operations` anything fits.
+ */
 export interface Define {
   <Body = undefined, Result = unknown, Failure = unknown>(
     path: string | ((body: Body) => string),
     options: OperationOptions<Body, Result, Failure> & { readonly intent: "required" },
-  ): OperationDefinition<Body, Result, Failure, "required">;
+  ): OperationDefinition<NoInfer<Body>, NoInfer<Result>, NoInfer<Failure>, "required">;
   <Body = undefined, Result = unknown, Failure = unknown>(
     path: string | ((body: Body) => string),
     options?: OperationOptions<Body, Result, Failure>,
-  ): OperationDefinition<Body, Result, Failure, "optional">;
+  ): OperationDefinition<NoInfer<Body>, NoInfer<Result>, NoInfer<Failure>, "optional">;
 }
 
 function define(method: OperationDefinition["method"]): Define {

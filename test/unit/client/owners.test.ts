@@ -7,7 +7,7 @@ const operations = { transfer: post<Transfer, Receipt>("/transfers") };
 const order = { intent: "order-1" };
 
 function createSession(user: string | undefined = "ada") {
-  const session = { user };
+  const session: { user: string | undefined } = { user };
   return { session, owner: () => session.user };
 }
 
