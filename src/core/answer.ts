@@ -58,7 +58,7 @@ export function late(record: OperationRecord, event: Answer): OperationRecord {
   // What a person has said of an unknown outcome gives way to the server's word.
   if (isSettled(record) && record.resolution === undefined) return record;
   const { verdict, response } = event;
-  const { resolution: _, ...open } = record;
+  const open = { ...record, resolution: undefined };
   if (verdict.kind === "succeeded") return settle(open, "succeeded", undefined, event, response);
   if (verdict.kind === "refused" && verdict.speaks) return settle(open, "rejected", "rejected", event, response);
   if (verdict.kind === "misused" && verdict.speaks) return settle(open, "misused", verdict.code, event, response);

@@ -199,7 +199,7 @@ describe("an error is recognised", () => {
     }
   });
 
-  it("across two copies of the package", async () => {
+  it("across two copies of the package", { timeout: 30_000 }, async () => {
     vi.resetModules();
     const copy = (await import("../../src/errors.js")) as typeof errors;
     expect(copy.SamekeyError).not.toBe(SamekeyError);
