@@ -88,7 +88,7 @@ test("resume reports", async () => {
 
 test("what needs a person is listed", async () => {
   server.script(testing.unauthorized());
-  await expect(sdk.operation("transfer" as never, { amount: 1 } as never).send()).rejects.toMatchObject({
+  await expect(sdk.operation("transfer", { amount: 1 } as never, {} as never).send()).rejects.toMatchObject({
     code: "blocked",
   });
   await run("dead-letters");
