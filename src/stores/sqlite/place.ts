@@ -1,11 +1,13 @@
-/** Where the file is, and whether it may be used: looked at before SQLite touches it. */
+/**
+ * Where the file is, and whether it may be used. A file that exists is never opened here: to close it again would take
+ * away the locks of every SQLite connection that this process has on it.
+ */
 
-import { mkdir, open, realpath, stat, statfs } from "node:fs/promises";
+import { access, constants, mkdir, open, realpath, stat, statfs } from "node:fs/promises";
 import { homedir } from "node:os";
-import { basename, dirname, join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import process from "node:process";
 import { MisuseError, StoreError } from "../../errors.js";
-import { refuseForeign } from "./schema.js";
 
 /** The default path: the platform's place for state that outlives a program, or `$SAMEKEY_DIR`. */
 export function defaultPath(name: string): string {
@@ -35,10 +37,11 @@ export async function preparePlace(path: string): Promise<string> {
   try {
     await mkdir(dirname(given), { recursive: true, mode: 0o700 });
     await refuseRemote(dirname(given));
-    const created = await create(given);
-    const real = join(await realpath(dirname(given)), basename(given));
+    await create(given);
+    const real = await realpath(given);
+    await access(real, constants.R_OK | constants.W_OK);
+    await refuseReadable(real);
     await refuseOrphanedLog(real);
-    if (!created) await inspect(real);
     return real;
   } catch (cause) {
     if (cause instanceof StoreError) throw cause;
@@ -48,13 +51,11 @@ export async function preparePlace(path: string): Promise<string> {
 }
 
 /** SQLite gives its log and its index the mode of the file, so the file is there first. */
-async function create(path: string): Promise<boolean> {
+async function create(path: string): Promise<void> {
   try {
     await (await open(path, "wx", 0o600)).close();
-    return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    throw error;
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
 }
 
@@ -65,20 +66,11 @@ async function refuseOrphanedLog(path: string): Promise<void> {
   throw new StoreError("corrupt", { detail: `${path}: the file is empty, but its write-ahead log is not` });
 }
 
-async function inspect(path: string): Promise<void> {
-  const { mode } = await stat(path);
-  if (process.platform !== "win32") refuseReadable(path, mode);
-  const file = await open(path, "r+");
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(100), 0, 100, 0);
-    if (bytesRead > 0) refuseHeader(path, buffer.subarray(0, bytesRead));
-  } finally {
-    await file.close();
-  }
-}
-
 /** Requests and answers are in it. What the world can read is refused; a group is often the operator's intention. */
-function refuseReadable(path: string, mode: number): void {
+async function refuseReadable(path: string): Promise<void> {
+  // Windows has no such bits.
+  if (process.platform === "win32") return;
+  const { mode } = await stat(path);
   const remedy = `Run \`chmod 600 ${path}*\``;
   if (mode & 0o006) {
     throw new StoreError("unavailable", { detail: `${path}: every user of this machine can read it. ${remedy}` });
@@ -86,17 +78,6 @@ function refuseReadable(path: string, mode: number): void {
   if (mode & 0o060) {
     process.emitWarning(`${path}: the group of this file can read it. ${remedy}`, { code: "SAMEKEY_STORE_READABLE" });
   }
-}
-
-/** The first 100 bytes: https://sqlite.org/fileformat2.html#the_database_header */
-function refuseHeader(path: string, header: Buffer): void {
-  if (header.length < 100 || header.toString("latin1", 0, 16) !== "SQLite format 3\0") {
-    throw new StoreError("corrupt", { detail: `${path}: this is no SQLite database` });
-  }
-  const application = header.readUInt32BE(68);
-  const version = header.readUInt32BE(60);
-  // Both may still stand in the log alone; the connection then looks again.
-  if (application !== 0 || version !== 0) refuseForeign(application, version, path);
 }
 
 /** What statfs(2) calls file systems on which locks or shared memory do not reach everyone who has them mounted. */

@@ -71,7 +71,10 @@ export class Queue {
   async #drain(): Promise<void> {
     do {
       await turn();
-      await this.#commit(this.#batch());
+      const batch = this.#batch();
+      await this.#commit(batch).catch((error: unknown) => {
+        for (const { reject } of batch) reject(error);
+      });
     } while (this.#jobs.length > 0);
     this.#draining = undefined;
   }

@@ -4,7 +4,7 @@ import { StoreError } from "../../errors.js";
 import type { SqliteDatabase, SqliteRow } from "./driver.js";
 
 /** "smky": tells our files from everyone else's. */
-export const APPLICATION_ID = 0x736d6b79;
+const APPLICATION_ID = 0x736d6b79;
 /** Raised only when an older samekey could no longer work with the file. */
 export const SCHEMA_VERSION = 1;
 
@@ -72,7 +72,7 @@ const TABLES = `
   insert into removed values (1, 0);
 `;
 
-export function pragma(db: SqliteDatabase, name: string): unknown {
+function pragma(db: SqliteDatabase, name: string): unknown {
   return Object.values(db.prepare(`pragma ${name}`).get() as SqliteRow)[0];
 }
 
@@ -113,17 +113,13 @@ function create(db: SqliteDatabase, path: string): void {
 function isFresh(db: SqliteDatabase, path: string): boolean {
   const application = pragma(db, "application_id");
   if (application === 0 && db.prepare("select 1 from sqlite_schema limit 1").get() === undefined) return true;
-  refuseForeign(application, pragma(db, "user_version"), path);
-  return false;
-}
-
-/** Throws unless the two numbers are those of a store that this version can work with. */
-export function refuseForeign(application: unknown, version: unknown, path: string): void {
   if (application !== APPLICATION_ID) {
     throw new StoreError("corrupt", { detail: `${path}: this is a database of another program` });
   }
-  if (Number(version) > SCHEMA_VERSION) {
+  const version = Number(pragma(db, "user_version"));
+  if (version > SCHEMA_VERSION) {
     const detail = `${path}: its schema is version ${version}, this samekey knows ${SCHEMA_VERSION}`;
     throw new StoreError("newer_schema", { detail });
   }
+  return false;
 }

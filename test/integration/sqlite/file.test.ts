@@ -1,4 +1,14 @@
-import { chmodSync, copyFileSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
@@ -42,8 +52,15 @@ function foreign(sql: string): string {
 }
 
 test("a file that is no database is refused and left alone", async () => {
-  await refused(written("dear diary"), "corrupt", /no SQLite database/);
-  await refused(written(Buffer.alloc(8192, 7)), "corrupt", /no SQLite database/);
+  await refused(written("dear diary"), "corrupt", /is not a database/);
+  await refused(written(Buffer.alloc(8192, 7)), "corrupt", /is not a database/);
+});
+
+test("a store that may not be written to is refused when it is opened", async ({ skip }) => {
+  if (process.getuid?.() === 0) skip("root may write to everything");
+  const path = await filled();
+  chmodSync(path, 0o400);
+  await refused(path, "unavailable", /EACCES/);
 });
 
 test("a database of another program is refused and left alone", async () => {
@@ -76,7 +93,7 @@ test("a newer version that stands in the log alone is seen as well", async () =>
 test("a store that was cut off is refused, and never replaced", async () => {
   const path = await filled();
   truncateSync(path, 50);
-  await refused(path, "corrupt", /no SQLite database/);
+  await refused(path, "corrupt", /malformed|is not a database/);
 });
 
 test("a damaged page is reported when it is met", async () => {
@@ -138,4 +155,15 @@ test("file, log and index are made so that only their owner can read them (F86)"
   } finally {
     process.umask(umask);
   }
+});
+
+test("opening it again does not take away the locks that this process has on it", async () => {
+  const path = join(directory(), "store.sqlite");
+  const store = await opened({ path });
+  await store.insert(newRecord());
+  await opened({ path });
+  // Whoever closes as the last one removes the log; to another process, that is whoever sees no lock of ours.
+  const visit = `new (require("better-sqlite3"))(${JSON.stringify(path)}).exec("select * from counts").close()`;
+  execFileSync(process.execPath, ["--eval", visit]);
+  expect(existsSync(`${path}-wal`)).toBe(true);
 });
