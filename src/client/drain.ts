@@ -70,7 +70,10 @@ export class Drain {
   constructor(parts: DrainParts) {
     this.#parts = parts;
     parts.worker.onProgress = () => this.kick();
-    parts.emitter.on("saved", () => this.kick());
+    parts.gate.onLeave = () => this.kick();
+    parts.emitter.on("saved", ({ mark }) => {
+      if (!mark) this.kick();
+    });
     parts.emitter.on("ownerchange", () => {
       if (this.#started) void this.#welcome(undefined);
     });
@@ -186,28 +189,30 @@ export class Drain {
     while (this.#wanted()) {
       this.#stale = false;
       let next: number | undefined;
-      let failed = false;
+      let isUnknown = false;
       try {
-        const found = platform.isOffline() ? { busy: false, next: undefined } : await this.#round();
+        const found = platform.isOffline() ? { busy: false, full: false, next: undefined } : await this.#round();
         if (found.busy) continue;
+        isUnknown = found.full;
         next = found.next;
       } catch (error) {
-        failed = true;
+        isUnknown = true;
         this.#report(error);
       }
       const now = options.clock.now();
       for (const errand of this.#errands) {
-        const isIdle = !failed && this.#parts.worker.busy === 0 && (next === undefined || next > errand.until);
+        const isIdle = !isUnknown && this.#parts.worker.busy === 0 && (next === undefined || next > errand.until);
         if (isIdle && !this.#stale) errand.finish();
       }
       if (!this.#wanted() || this.#stale) continue;
       if (this.#started) await this.#tidy(now);
+      if (this.#stale) continue;
       await this.#sleep(Math.max(0, Math.min((next ?? Number.POSITIVE_INFINITY) - now, platform.pollEvery)));
     }
   }
 
   /** Claims what is due and sets it to work; does not wait for it. */
-  async #round(): Promise<{ busy: boolean; next: number | undefined }> {
+  async #round(): Promise<{ busy: boolean; full: boolean; next: number | undefined }> {
     const { options, owners, origins, gate, journal, worker } = this.#parts;
     const acting = owners.acting();
     let busy = false;
@@ -217,7 +222,7 @@ export class Drain {
       const { closed, room, next: probe } = origins.survey(now);
       // Hooks hold no slot, but no more of them than of attempts run at once either.
       const limit = Math.min(gate.free, room, 2 * options.concurrency - worker.busy);
-      if (limit <= 0) break;
+      if (limit <= 0) return { busy, full: true, next };
       const query = { now, limit, ...(owner !== undefined && { owner }), exceptOrigins: closed };
       let claimed: Claimed = { records: [] };
       await gate.reserve(limit, async () => {
@@ -228,7 +233,7 @@ export class Drain {
       busy ||= claimed.records.length > 0;
       for (const time of [claimed.next, probe]) if (time !== undefined) next = Math.min(next ?? time, time);
     }
-    return { busy, next };
+    return { busy, full: false, next };
   }
 
   #dispatch(record: OperationRecord): void {

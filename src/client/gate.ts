@@ -9,6 +9,8 @@ export class Gate {
   readonly #probes = new Set<string>();
   readonly #closed = new AbortController();
   #free: number;
+  /** Called when a slot has become free. */
+  onLeave: () => void = () => {};
 
   constructor(origins: Origins, clock: Clock, concurrency: number) {
     this.#origins = origins;
@@ -63,6 +65,7 @@ export class Gate {
     this.#free++;
     this.#origins.leave(origin, this.#clock.now(), health);
     this.#admit();
+    this.onLeave();
   }
 
   /** Turns everyone away. */
