@@ -14,6 +14,8 @@ export interface AttemptEnvironment {
   readonly operation: ResolvedOperation;
   readonly fetch: typeof globalThis.fetch;
   readonly clock: Clock;
+  /** Calls back once so many milliseconds are over, unless its answer is called before. */
+  readonly deadline: (ms: number, late: () => void) => () => void;
   readonly seesRedirects: boolean;
   /** The origin to which `headers()` applies. */
   readonly baseOrigin: string | undefined;
@@ -51,48 +53,57 @@ export interface AttemptResult {
 const MAX_TIMEOUT = 120_000;
 const MAX_HOPS = 5;
 
-/** Sends a marked record once and reads the answer to its last byte. Never throws. */
-export async function attempt(record: OperationRecord, env: AttemptEnvironment): Promise<AttemptResult> {
-  const { controller } = env;
-  const ended = new AbortController();
-  const timeout = Math.min(
-    env.operation.attemptTimeout * 2 ** record.timeouts,
-    Math.max(MAX_TIMEOUT, env.operation.attemptTimeout),
-  );
-  let timedOut = false;
-  env.clock.sleep(timeout, ended.signal).then(
-    () => {
-      timedOut = true;
-      controller.abort(new DOMException(`no whole answer within ${timeout} ms`, "TimeoutError"));
-    },
-    () => {},
-  );
-  try {
-    const result = await send(record, env, controller.signal);
-    return timedOut ? { ...result, timedOut } : result;
-  } finally {
-    ended.abort();
-  }
+/** How far an attempt has come: decides what its breaking off means. */
+interface Progress {
+  /** How often fetch was called: more than once behind a redirect. */
+  sent: number;
+  /** Set once the head of an answer is here. */
+  answer?: { readonly status: number; readonly headers: Headers };
 }
 
-async function send(record: OperationRecord, env: AttemptEnvironment, signal: AbortSignal): Promise<AttemptResult> {
-  let headers: Headers | null;
-  try {
-    headers = await until(signal, attemptHeaders(record, env, signal));
-  } catch (error) {
-    return error instanceof MisuseError ? { ...unsent(error), fault: error } : unsent(error);
-  }
+/**
+ * Sends a marked record once and reads the answer to its last byte. Never rejects, and ends as soon as its signal is
+ * aborted: not every fetch heeds it.
+ */
+export function attempt(record: OperationRecord, env: AttemptEnvironment): Promise<AttemptResult> {
+  const { controller, operation } = env;
+  const { signal } = controller;
+  const timeout = Math.min(
+    operation.attemptTimeout * 2 ** record.timeouts,
+    Math.max(MAX_TIMEOUT, operation.attemptTimeout),
+  );
+  const progress: Progress = { sent: 0 };
+  let timedOut = false;
+  return new Promise((resolve) => {
+    const disarm = env.deadline(timeout, () => {
+      timedOut = true;
+      controller.abort(new DOMException(`no whole answer within ${timeout} ms`, "TimeoutError"));
+    });
+    const end = (result: AttemptResult): void => {
+      disarm();
+      resolve(timedOut ? { ...result, timedOut } : result);
+    };
+    const breakOff = (error: unknown): void => end(broken(progress, signal, error));
+    if (signal.aborted) return breakOff(signal.reason);
+    // One listener for the whole of it.
+    signal.addEventListener("abort", () => breakOff(signal.reason));
+    send(record, env, progress).then(end, breakOff);
+  });
+}
+
+async function send(record: OperationRecord, env: AttemptEnvironment, progress: Progress): Promise<AttemptResult> {
+  const { signal } = env.controller;
+  const headers = await attemptHeaders(record, env);
   if (headers === null) return { ...unsent(undefined), block: "credentials" };
   if (record.request.dropped.some((name) => !headers.has(name))) return { ...unsent(undefined), block: "headers" };
   // Set last, so that nothing else decides which key travels.
   headers.set(record.wire.name, record.wire.value);
 
-  let sent = 0;
   const once = async (url: string): Promise<Response> => {
     // Synchronous up to fetch: no sign-out can come in between.
     if (!env.mayBeSent(record)) throw foreign;
     signal.throwIfAborted();
-    sent++;
+    progress.sent++;
     return env.fetch(url, {
       method: record.request.method,
       headers,
@@ -102,17 +113,22 @@ async function send(record: OperationRecord, env: AttemptEnvironment, signal: Ab
       ...(record.request.credentials && { credentials: record.request.credentials }),
     });
   };
-  try {
-    const response = await until(signal, follow(record, env, once));
-    return await readAnswer(response, signal, env.clock.now());
-  } catch (error) {
-    // Where it was thrown decides, never what it says. Behind a redirect something was sent already.
-    if (sent > 1 || (sent === 1 && !provesUnsent(error))) {
-      return { signal: { kind: "thrown" }, health: isOurs(signal) ? "unknown" : "failed", error };
-    }
-    if (error === foreign) return { ...unsent(undefined), foreign: true };
-    return { ...unsent(error), health: sent === 0 ? "unknown" : "failed" };
+  return readAnswer(await follow(record, env, once), progress, env.clock.now());
+}
+
+/** What it means that an attempt came to no end. Where it was thrown decides, never what it says. */
+function broken({ sent, answer }: Progress, signal: AbortSignal, error: unknown): AttemptResult {
+  if (answer) {
+    const health = isOurs(signal) ? "unknown" : "failed";
+    return { signal: { kind: "answer", ...answer }, health, status: answer.status, error };
   }
+  // Behind a redirect something was sent already.
+  if (sent > 1 || (sent === 1 && !provesUnsent(error))) {
+    return { signal: { kind: "thrown" }, health: isOurs(signal) ? "unknown" : "failed", error };
+  }
+  if (error === foreign) return { ...unsent(undefined), foreign: true };
+  if (error instanceof MisuseError && sent === 0) return { ...unsent(error), fault: error };
+  return { ...unsent(error), health: sent === 0 ? "unknown" : "failed" };
 }
 
 const foreign = new Error("samekey: another owner is signed in");
@@ -148,38 +164,27 @@ async function follow(
   }
 }
 
-async function readAnswer(response: Response, signal: AbortSignal, now: number): Promise<AttemptResult> {
+async function readAnswer(response: Response, progress: Progress, now: number): Promise<AttemptResult> {
   const redirect = response.type === "opaqueredirect";
   if (redirect || response.type === "opaque" || response.status === 0) {
     return { signal: { kind: "opaque", redirect }, health: "unknown" };
   }
   const { status, headers } = response;
-  try {
-    const body = await until(signal, response.arrayBuffer());
-    const speaks = speaksForKey(headers);
-    const serverDate = speaks ? parseHttpDate(headers.get("date"), now) : undefined;
-    return {
-      signal: { kind: "answer", status, headers, body },
-      health: status >= 500 ? "failed" : "answered",
-      status,
-      response: { status, headers: storableHeaders(headers), body, replayed: isReplay(headers) },
-      ...(serverDate !== undefined && { serverDate }),
-    };
-  } catch (error) {
-    return {
-      signal: { kind: "answer", status, headers },
-      health: isOurs(signal) ? "unknown" : "failed",
-      status,
-      error,
-    };
-  }
+  progress.answer = { status, headers };
+  const body = await response.arrayBuffer();
+  const speaks = speaksForKey(headers);
+  const serverDate = speaks ? parseHttpDate(headers.get("date"), now) : undefined;
+  return {
+    signal: { kind: "answer", status, headers, body },
+    health: status >= 500 ? "failed" : "answered",
+    status,
+    response: { status, headers: storableHeaders(headers), body, replayed: isReplay(headers) },
+    ...(serverDate !== undefined && { serverDate }),
+  };
 }
 
-async function attemptHeaders(
-  record: OperationRecord,
-  env: AttemptEnvironment,
-  signal: AbortSignal,
-): Promise<Headers | null> {
+async function attemptHeaders(record: OperationRecord, env: AttemptEnvironment): Promise<Headers | null> {
+  const { signal } = env.controller;
   const { request, owner, name, id } = record;
   const headers = new Headers(request.headers);
   const isBase = record.origin === env.baseOrigin;
@@ -219,16 +224,6 @@ export function toHeaders(given: HeaderMap | Headers | undefined, what: string, 
 
 function merge(into: Headers, from: Headers | undefined): void {
   for (const [name, value] of from ?? []) into.set(name, value);
-}
-
-/** The promise, or the signal's reason as soon as it is aborted: not every fetch heeds its signal. */
-function until<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason);
-    if (signal.aborted) abort();
-    signal.addEventListener("abort", abort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
-  });
 }
 
 const beforeSending = new Set([

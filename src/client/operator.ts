@@ -9,7 +9,7 @@ import type { Platform } from "./platform-port.js";
 import type { Recorder } from "./recorder.js";
 import { isOver, type Outcome, readError, readOutcome, readResult } from "./result.js";
 import type { SendOptions, SendResult } from "./types.js";
-import type { Waiting } from "./waiting.js";
+import type { Ending, Waiting } from "./waiting.js";
 import type { Worker } from "./worker.js";
 
 /** What the operator is built from. */
@@ -125,13 +125,13 @@ export class Operator {
     try {
       const late = (): PendingError =>
         new PendingError("pending", { id: live.id, record: live.record, detail: `no outcome within ${wait} ms` });
-      return await waiting.until((ended) => this.#settle(live, ended), signal, wait, late);
+      return await waiting.until((ending) => this.#settle(live, ending), signal, wait, late);
     } finally {
       live.waiting--;
     }
   }
 
-  async #settle(live: Live, ended: AbortSignal): Promise<OperationRecord> {
+  async #settle(live: Live, ending: Ending): Promise<OperationRecord> {
     const { worker, owners, journal, recorder } = this.#parts;
     const { notice, record: known } = live;
     const release = recorder.retain(live);
@@ -151,7 +151,7 @@ export class Operator {
       for (;;) {
         const record = live.record ?? saved;
         if (live.gone) throw purged(record);
-        if (isOver(record) || ended.aborted) return record;
+        if (isOver(record) || ending.over) return record;
         if (live.notice !== notice) throw live.notice;
         if (worker.closed) throw new PendingError("closed", { record });
         if (!owners.mayAct(record.owner)) {
@@ -161,7 +161,7 @@ export class Operator {
           run = undefined;
           live.changed();
         });
-        await changed(live, ended);
+        await changed(live, ending);
       }
     } finally {
       // The sender drives it to its end, waiter or none.
@@ -215,13 +215,11 @@ export function unknown(what: string): MisuseError {
   return new MisuseError("unknown_operation", { detail: what });
 }
 
-function changed(live: Live, ended: AbortSignal): Promise<void> {
+function changed(live: Live, ending: Ending): Promise<void> {
   return new Promise((resolve) => {
-    const stop = live.watch(done);
-    ended.addEventListener("abort", done, { once: true });
+    const stops = [live.watch(done), ending.on(done)];
     function done(): void {
-      stop();
-      ended.removeEventListener("abort", done);
+      for (const stop of stops) stop();
       resolve();
     }
   });

@@ -2,6 +2,28 @@ import type { Clock } from "../store.js";
 
 const SLICE = 3_600_000;
 
+/** Tells once that nobody waits any more; an AbortSignal would do the same at many times the cost. */
+export class Ending {
+  #over = false;
+  readonly #listeners = new Set<() => void>();
+
+  get over(): boolean {
+    return this.#over;
+  }
+
+  /** Calls back at the end, unless the answer is called before. */
+  on(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  end(): void {
+    this.#over = true;
+    for (const listener of this.#listeners) listener();
+    this.#listeners.clear();
+  }
+}
+
 /** Those who wait for something: they alone keep a process alive, and each may stop waiting when it likes. */
 export class Waiting {
   readonly #clock: Clock;
@@ -15,34 +37,39 @@ export class Waiting {
   /**
    * Waits for `work`, at most for `wait` milliseconds and until `signal` is aborted.
    *
-   * @param work - gets a signal that is aborted once nobody waits for it any more
+   * @param work - is told when nobody waits for it any more
    * @param late - what is thrown when the time is over
    */
   async until<T>(
-    work: (ended: AbortSignal) => Promise<T>,
+    work: (ending: Ending) => Promise<T>,
     signal: AbortSignal | undefined,
     wait: number | undefined,
     late: () => unknown,
   ): Promise<T> {
     signal?.throwIfAborted();
-    const ended = new AbortController();
+    const ending = new Ending();
     if (this.#count++ === 0) void this.#stayAlive();
     try {
+      if (!signal && wait === undefined) return await work(ending);
       return await new Promise<T>((resolve, reject) => {
-        const abort = (): void => reject(signal?.reason);
-        signal?.addEventListener("abort", abort, { once: true });
-        ended.signal.addEventListener("abort", () => signal?.removeEventListener("abort", abort), { once: true });
-        if (wait !== undefined)
-          this.#clock.sleep(wait, ended.signal, true).then(
-            () => reject(late()),
-            () => {},
-          );
-        work(ended.signal).then(resolve, reject);
+        if (signal) {
+          const abort = (): void => reject(signal.reason);
+          signal.addEventListener("abort", abort);
+          ending.on(() => signal.removeEventListener("abort", abort));
+        }
+        if (wait !== undefined) this.#limit(ending, wait, () => reject(late()));
+        work(ending).then(resolve, reject);
       });
     } finally {
-      ended.abort();
-      if (--this.#count === 0) this.#over.abort();
+      ending.end();
+      if (--this.#count === 0) this.#over.abort(0);
     }
+  }
+
+  #limit(ending: Ending, wait: number, late: () => void): void {
+    const timer = new AbortController();
+    ending.on(() => timer.abort(0));
+    this.#clock.sleep(wait, timer.signal, true).then(late, () => {});
   }
 
   /** The only timer that keeps a process alive, in slices that no timer's range can overflow. */

@@ -4,6 +4,7 @@ import { hasOutcome, isDue, isHeld, isSettled, type OperationRecord } from "../c
 import { transition } from "../core/transition.js";
 import { PendingError } from "../errors.js";
 import { type AttemptResult, attempt } from "./attempt.js";
+import { Deadlines } from "./deadlines.js";
 import { deliver } from "./delivery.js";
 import type { Diagnosis } from "./diagnosis.js";
 import type { Gate } from "./gate.js";
@@ -50,6 +51,7 @@ export class Worker {
   readonly #running = new Map<string, Promise<void>>();
   readonly #sleepers = new Map<string, AbortController>();
   readonly #attempts = new Set<Promise<unknown>>();
+  readonly #deadlines: Deadlines;
   readonly #ended = new AbortController();
   #stopWaking: (() => void) | undefined;
   /** Called when something has changed that may make other records due. */
@@ -57,6 +59,7 @@ export class Worker {
 
   constructor(parts: WorkerParts) {
     this.#parts = parts;
+    this.#deadlines = new Deadlines(parts.options.clock);
     parts.leases.onRelief = () => {
       this.#wakeAll();
       this.onProgress();
@@ -158,21 +161,29 @@ export class Worker {
   async #run(id: string, begun: OperationRecord | undefined): Promise<void> {
     let first = begun;
     let failures = 0;
-    const round = async (): Promise<void> => {
+    /** Whether there is to be another. */
+    const round = async (): Promise<boolean> => {
       try {
         const claimed = first;
         first = undefined;
         const record = claimed ? await this.work(claimed) : await this.#take(id);
         failures = 0;
-        if (!record || this.closed || this.#isDone(record) || !this.#parts.owners.mayAct(record.owner)) return;
+        if (!record || this.closed || this.#isDone(record) || !this.#parts.owners.mayAct(record.owner)) {
+          return false;
+        }
         await this.#sleepUntil(record);
       } catch (error) {
-        if (this.closed) return;
+        if (this.closed) return false;
         await this.#afterFailure(id, ++failures, error);
       }
-      throw new Again();
+      return true;
     };
-    await pRetry(round, { retries: Number.POSITIVE_INFINITY, minTimeout: 0, maxTimeout: 0, factor: 1 });
+    // Mostly the first one is enough.
+    if (!(await round())) return;
+    const again = async (): Promise<void> => {
+      if (await round()) throw new Again();
+    };
+    await pRetry(again, { retries: Number.POSITIVE_INFINITY, minTimeout: 0, maxTimeout: 0, factor: 1 });
   }
 
   /** The store fails. The operation is not given up; who waits for it is told when that lasts. */
@@ -263,6 +274,7 @@ export class Worker {
         operation,
         fetch: this.#parts.fetch,
         clock,
+        deadline: (ms, late) => this.#deadlines.set(ms, late),
         seesRedirects: platform.seesRedirects,
         baseOrigin: this.#parts.baseOrigin(),
         transient: journal.livesOf(record.id).find(({ draft }) => draft?.transient)?.draft?.transient,
