@@ -74,6 +74,7 @@ async function main(): Promise<boolean> {
     },
   });
   const counts = await life.run();
+  const told = life.settled.size;
   line.end();
 
   const found = await audit(pool, transfers, before);
@@ -82,6 +83,7 @@ async function main(): Promise<boolean> {
   const rows = [
     ["operations", transfers.length],
     ["  of them succeeded, says the worker", counts.succeeded ?? 0],
+    ["  of them told to the settled hook", told],
     ["kills (SIGKILL)", life.kills],
     ["attempts", weather.attempts],
     ["  requests lost", faults["lose request"]],
@@ -107,7 +109,8 @@ async function main(): Promise<boolean> {
     found.lost === 0 &&
     found.wrongBalances === 0 &&
     totalAfter === totalBefore &&
-    counts.succeeded === transfers.length;
+    counts.succeeded === transfers.length &&
+    told === transfers.length;
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   console.log(kept ? `every transfer exactly once (${seconds} s)` : `THE PROMISE IS BROKEN (${seconds} s)`);
   return kept;

@@ -43,7 +43,7 @@ export class HardLife {
     const abort = (): void => void child.kill("SIGKILL");
     signal.addEventListener("abort", abort);
     // So many transfers, and a little more, so that the blow falls anywhere.
-    const limit = this.settled.size + 4 + Math.floor(random() * 10);
+    const limit = this.settled.size + 4 + Math.floor(random() * 11);
     let timer: NodeJS.Timeout | undefined;
     let counts: Counts | undefined;
     child.on("message", (news: News) => {

@@ -7,7 +7,9 @@ import { sqliteStore } from "samekey/stores/sqlite";
 import { type News, planTransfers, type Transfer } from "./plan.js";
 
 const [baseUrl = "", path = "", count = "0", keys = "same"] = process.argv.slice(2);
-const tell = (news: News): void => void process.send?.(news);
+/** Resolves once the news is out of this process, so that what it tells of is not taken for told before. */
+const tell = (news: News): Promise<void> =>
+  new Promise((done) => process.send?.(news, undefined, undefined, () => done()));
 // Should the demo itself be killed, nobody is left to talk to.
 const orphaned = (): never => process.exit(1);
 process.once("disconnect", orphaned);
@@ -30,8 +32,8 @@ const sdk = createSdk({
   fetch: keys === "new" ? withNewKeys : undefined,
 });
 
-tell({ what: "ready" });
-await sdk.resume();
+await tell({ what: "ready" });
+const resumed = sdk.resume();
 
 // Those that an earlier life has recorded are joined by their intent: nothing is sent for what is done.
 const left = planTransfers(Number(count)).entries();
@@ -39,9 +41,9 @@ async function work(): Promise<void> {
   for (const [number, transfer] of left)
     await sdk.operation("transfer", transfer, { intent: `transfer-${number}` }).send();
 }
-await Promise.all(Array.from({ length: 12 }, work));
+await Promise.all([resumed, ...Array.from({ length: 12 }, work)]);
 
-tell({ what: "done", counts: await sdk.counts() });
+await tell({ what: "done", counts: await sdk.counts() });
 await sdk.close();
 process.off("disconnect", orphaned);
 

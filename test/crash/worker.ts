@@ -5,7 +5,7 @@ import { createSdk, post } from "samekey";
 import { sqliteStore } from "samekey/stores/sqlite";
 import type { Point, Told } from "./told.js";
 
-const [baseUrl = "", path = "", still = "nowhere"] = process.argv.slice(2);
+const [baseUrl = "", path = "", still = "nowhere", next = "resume"] = process.argv.slice(2);
 const tell = (message: Told): void => void process.send?.(message);
 /** Keeps the process alive where nothing else would. */
 setInterval(() => {}, 60_000);
@@ -45,7 +45,7 @@ const sdk = createSdk({
 });
 sdk.on("retry", () => void pass("retry"));
 
-await sdk.resume();
+if (next === "resume") await sdk.resume();
 const reference = { name: "order", intent: "order-7" } as const;
 // A refusal frees its intent: asking anew would be another order.
 const order = (await sdk.find(reference))
