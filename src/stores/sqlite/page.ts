@@ -49,9 +49,12 @@ export function endWalk({ found, limit }: Walk): OperationRecord[] {
 
 function step(tx: Transaction, walk: Walk, most: number): Walk {
   const [state = "", ...rest] = walk.states;
+  const { owner } = walk.filter;
   const span = tx.get(
-    `select count(*) as n, max(seq) as last
-     from (select seq from operations where state = ? and seq > ? order by seq limit ?)`,
+    `select count(*) as n, max(seq) as last from (
+      select seq from operations where ${owner === undefined ? "" : "owner = ? and"} state = ? and seq > ?
+      order by seq limit ?)`,
+    ...(owner === undefined ? [] : [owner]),
     state,
     walk.after,
     walk.step,

@@ -23,7 +23,7 @@ export const BUSY_TIMEOUT = 20;
  * - `holder`: of a lease that was not ended before its time
  *
  * `due` and `due_of_all` lead with what a claim may exclude, so that neither a million records of other owners nor a
- * million of an origin that is down are walked through. Bodies have tables of their own, or every change of a record
+ * million of an origin that is down are walked through; nor does a listing walk through what others own. Bodies have tables of their own, or every change of a record
  * would write them again.
  */
 const TABLES = `
@@ -56,7 +56,8 @@ const TABLES = `
   create index due_of_all on operations (origin, due) where due is not null;
   create index since on operations (since) where due is not null;
   create index holder on operations (holder) where holder is not null;
-  create index listing on operations (state, seq, owner, settled_at);
+  create index listing on operations (owner, state, seq, settled_at);
+  create index listing_of_all on operations (state, seq, settled_at);
 
   create table requests (seq integer primary key, body blob not null) strict;
   create table responses (seq integer primary key, body blob not null) strict;
