@@ -42,12 +42,11 @@ const stopped = new AbortController();
 async function main(): Promise<boolean> {
   const startedAt = performance.now();
   console.log("starting Postgres, the server, and a bad network between it and the worker");
+  heedSignals();
   const postgres = await startEmbeddedPostgres();
   endings.push(() => postgres.stop());
   // The embedded Postgres brings handlers of its own, which would take the database away before the server is done.
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.removeAllListeners(signal).on(signal, () => stopped.abort(new Error(`stopped by ${signal}`)));
-  }
+  heedSignals();
   const pool = new pg.Pool({ connectionString: postgres.url, max: 1 });
   pool.on("error", () => {});
   endings.push(() => pool.end());
@@ -114,6 +113,12 @@ async function main(): Promise<boolean> {
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   console.log(kept ? `every transfer exactly once (${seconds} s)` : `THE PROMISE IS BROKEN (${seconds} s)`);
   return kept;
+}
+
+function heedSignals(): void {
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.removeAllListeners(signal).on(signal, () => stopped.abort(new Error(`stopped by ${signal}`)));
+  }
 }
 
 async function startServer(databaseUrl: string): Promise<string> {
