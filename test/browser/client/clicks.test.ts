@@ -6,15 +6,18 @@ import { later, openSdk } from "./tools.js";
 function slowStore(ms: number) {
   const store = indexedDbStore();
   const insert = store.insert.bind(store);
+  const inserts: unknown[] = [];
   store.insert = async (record) => {
+    inserts.push(record);
     await later(ms);
     return insert(record);
   };
-  return store;
+  return { store, inserts };
 }
 
 test("five clicks in one task, and more across 100 ms, while the store takes 200 ms: one request (F9)", async () => {
-  const { sdk, server } = openSdk({ store: slowStore(200) });
+  const { store, inserts } = slowStore(200);
+  const { sdk, server } = openSdk({ store });
   const click = () => sdk.operation("transfer", { amount: 5 }, { intent: "order-1" }).send();
   const clicks = Array.from({ length: 5 }, click);
   for (let i = 0; i < 5; i++) {
@@ -22,6 +25,7 @@ test("five clicks in one task, and more across 100 ms, while the store takes 200
     clicks.push(click());
   }
   const results = await Promise.all(clicks);
+  expect(inserts, "joined before anything was waited for").toHaveLength(1);
   expect(new Set(results.map(({ key }) => key)).size).toBe(1);
   expect(new Set(results.map(({ id }) => id)).size).toBe(1);
   expect(server.calls).toHaveLength(1);
@@ -30,7 +34,7 @@ test("five clicks in one task, and more across 100 ms, while the store takes 200
 });
 
 test("a button that is clicked five times pays once (F9)", async () => {
-  const { sdk, server } = openSdk({ store: slowStore(100) });
+  const { sdk, server } = openSdk({ store: slowStore(100).store });
   const button = document.createElement("button");
   const done: Promise<unknown>[] = [];
   button.onclick = () => done.push(sdk.operation("transfer", { amount: 5 }, { intent: "order-1" }).send());

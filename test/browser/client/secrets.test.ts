@@ -35,6 +35,9 @@ test("no credential is at rest, whatever was sent, answered or thrown (F55 F56)"
   const again = await sdk.operation("transfer", { amount: 5 }, { intent: "order-1", ...call }).send();
   expect(again.source).toBe("replayed");
 
+  const fresh = await sdk.operation("transfer", { amount: 6 }, call).send();
+  expect(fresh.source, "with the headers that go out with the first answer only").toBe("executed");
+
   const sent = server.calls.map(({ headers }) => [headers.get("authorization"), headers.get("x-otp")]);
   expect(
     sent.flat().every((value) => value?.includes(SENTINEL)),

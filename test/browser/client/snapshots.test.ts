@@ -48,7 +48,7 @@ test("handles of two realms follow one operation through BroadcastChannel", asyn
     const { state } = other.getSnapshot();
     if (states.at(-1) !== state) states.push(state);
   });
-  await expect.poll(() => states).toEqual(["pending"]);
+  await expect.poll(() => states, { timeout: 10_000 }).toEqual(["pending"]);
   await one.operation("transfer", { amount: 5 }, { intent: "order-1" }).send();
-  await expect.poll(() => states).toEqual(["pending", "succeeded"]);
+  await expect.poll(() => states, { timeout: 10_000 }).toEqual(["pending", "succeeded"]);
 });

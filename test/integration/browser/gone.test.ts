@@ -1,7 +1,7 @@
 import type { Page } from "playwright";
 import { expect, test } from "vitest";
 import { delay } from "../../../src/testing/index.js";
-import { arrived, kept, keysOf, send, sendAside, setUp } from "./tools.js";
+import { arrived, eventually, kept, keysOf, send, sendAside, setUp } from "./tools.js";
 
 const setting = setUp();
 
@@ -23,7 +23,7 @@ async function twoWaiting(): Promise<[acting: Page, other: Page]> {
   await sendAside(acting, "order-1");
   await arrived(site, 1);
   await sendAside(other, "order-1");
-  await expect.poll(() => other.evaluate(() => app.sdk.counts())).toEqual({ pending: 1 });
+  await eventually(() => other.evaluate(() => app.sdk.counts())).toEqual({ pending: 1 });
   return [acting, other];
 }
 
@@ -34,9 +34,7 @@ test.each([
   const { site } = setting;
   const [acting, other] = await twoWaiting();
   await end(acting);
-  await expect
-    .poll(() => kept(other, "order-1"), { timeout: 5_000 })
-    .toEqual({ source: "replayed", data: { id: "1" } });
+  await eventually(() => kept(other, "order-1")).toEqual({ source: "replayed", data: { id: "1" } });
   expect(site.arrivals).toHaveLength(2);
   expect(keysOf(site).size).toBe(1);
   expect(site.api.effects).toHaveLength(1);
@@ -54,7 +52,7 @@ test("a tab that crashes is relieved at once by one that works in the background
   await sendAside(acting, "order-1");
   await arrived(site, 1);
   await crash(acting);
-  await expect.poll(() => kept(other, "settled"), { timeout: 5_000 }).toBe(true);
+  await eventually(() => kept(other, "settled")).toBe(true);
   expect(site.api.effects).toHaveLength(1);
 });
 
@@ -102,11 +100,57 @@ test("a tab that stands still keeps its attempt until the lease is over, and wha
   await other.evaluate((ms) => {
     (app.kept["ahead"] as { ms: number }).ms = ms;
   }, LEASE + 1_000);
-  await expect.poll(() => kept(other, "order-1"), { timeout: 5_000 }).toMatchObject({ source: "replayed" });
+  await eventually(() => kept(other, "order-1")).toMatchObject({ source: "replayed" });
   await debug.send("Debugger.resume");
   await debug.send("Debugger.disable");
-  await expect.poll(() => kept(acting, "order-1")).toMatchObject({ data: { id: "1" } });
+  await eventually(() => kept(acting, "order-1")).toMatchObject({ data: { id: "1" } });
   expect(await other.evaluate(() => app.sdk.counts())).toEqual({ succeeded: 1 });
+  expect(keysOf(site).size).toBe(1);
+  expect(site.api.effects).toHaveLength(1);
+});
+
+test("a tab that stands still in the middle of a transaction: the others are told, and send nothing (F59)", async () => {
+  const { site, tab, shop, devtools } = setting;
+  const frozen = await shop();
+  await frozen.evaluate(() => app.sdk.counts());
+  await frozen.evaluate(async () => {
+    const request = indexedDB.open("samekey:pay");
+    const database = await new Promise<IDBDatabase>((resolve) => {
+      request.onsuccess = () => resolve(request.result);
+    });
+    const operations = database.transaction("operations", "readwrite").objectStore("operations");
+    // Request after request keeps it open.
+    const hold = () => {
+      operations.count().onsuccess = () => !app.kept["let go"] && hold();
+    };
+    hold();
+  });
+  const debug = await devtools(frozen);
+  await debug.send("Debugger.enable");
+  await debug.send("Debugger.pause");
+  const other = await tab();
+  await other.evaluate(() => {
+    localStorage.setItem("user", "ann");
+    const clock = {
+      now: () => Date.now(),
+      // The store's deadline of 5 s is over soon.
+      sleep: (ms: number, signal?: AbortSignal) =>
+        new Promise<void>((resolve, reject) => {
+          setTimeout(resolve, Math.min(ms, 500));
+          signal?.addEventListener("abort", () => reject(signal.reason));
+        }),
+    };
+    app.open({ clock });
+  });
+  await sendAside(other, "order-1");
+  await eventually(() => kept(other, "order-1")).toMatchObject({ code: "stalled" });
+  expect(site.arrivals).toEqual([]);
+  await debug.send("Debugger.resume");
+  await debug.send("Debugger.disable");
+  await frozen.evaluate(() => {
+    app.kept["let go"] = true;
+  });
+  expect(await send(other, "order-1"), "the intent is free").toMatchObject({ source: "executed" });
   expect(keysOf(site).size).toBe(1);
   expect(site.api.effects).toHaveLength(1);
 });

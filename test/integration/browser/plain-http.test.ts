@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { delay, lose } from "../../../src/testing/index.js";
-import { arrived, kept, keysOf, open, PLAIN_HOST, send, sendAside, setUp } from "./tools.js";
+import { arrived, eventually, kept, keysOf, open, PLAIN_HOST, send, sendAside, setUp } from "./tools.js";
 
 const setting = setUp();
 
@@ -55,7 +55,7 @@ test("without Web Locks nobody is taken for dead: a lost tab's lease runs out fi
     };
     void app.open({ clock }).resume();
   });
-  await expect.poll(() => kept(other, "order-1"), { timeout: 5_000 }).toMatchObject({ data: { id: "1" } });
+  await eventually(() => kept(other, "order-1")).toMatchObject({ data: { id: "1" } });
   expect(keysOf(site).size).toBe(1);
   expect(site.api.effects).toHaveLength(1);
 });
@@ -75,7 +75,7 @@ test("without crypto.subtle an intent whose body is past its keep time is still 
       for await (const { hash } of app.sdk.list()) hashes.push(hash);
       return hashes;
     });
-  await expect.poll(bodies).toEqual([expect.stringMatching(/^v5:/)]);
+  await eventually(bodies).toEqual([expect.stringMatching(/^v5:/)]);
   const outcomes = await page.evaluate(async () => {
     const again = (amount: number) => app.open().operation("transfer", { amount }, { intent: "order-1" }).outcome();
     return [await again(5), await again(6)].map((it) => ("error" in it ? it.error.code : it.state));

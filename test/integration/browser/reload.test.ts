@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { delay } from "../../../src/testing/index.js";
-import { arrived, kept, keysOf, open, send, sendAside, setUp } from "./tools.js";
+import { arrived, eventually, kept, keysOf, open, send, sendAside, setUp } from "./tools.js";
 
 const setting = setUp();
 
@@ -55,7 +55,7 @@ test("a page reloaded between the effect and its answer asks again under the sam
   site.api.script(delay("1h"));
   const page = await shop();
   await sendAside(page, "cart-7");
-  await expect.poll(() => site.api.effects.length).toBe(1);
+  await eventually(() => site.api.effects.length).toBe(1);
   await page.reload();
   await open(page);
   const started = Date.now();
@@ -88,12 +88,10 @@ test("a page that dies between the answer and its record hears the answer again 
     app.sdk.on("settled", ({ key, response }) => (app.kept["settled"] = { key, replayed: response?.replayed }));
     app.sdk.start();
   });
-  await expect
-    .poll(() => kept(page, "settled"), { timeout: 5_000 })
-    .toEqual({
-      key: site.arrivals[0]?.key,
-      replayed: true,
-    });
+  await eventually(() => kept(page, "settled")).toEqual({
+    key: site.arrivals[0]?.key,
+    replayed: true,
+  });
   expect(site.api.effects).toHaveLength(1);
 });
 

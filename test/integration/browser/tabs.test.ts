@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { delay } from "../../../src/testing/index.js";
-import { arrived, kept, keysOf, send, sendAside, setUp } from "./tools.js";
+import { arrived, eventually, kept, keysOf, open, send, sendAside, setUp } from "./tools.js";
 
 const setting = setUp();
 
@@ -68,8 +68,8 @@ test("signing out in one tab ends the attempts and the waiting of all, and nobod
     localStorage.removeItem("user");
     await leaving;
   });
-  await expect.poll(() => kept(one, "of-ann")).toMatchObject({ code: "blocked" });
-  await expect.poll(() => gone, { timeout: 2_000 }).toBe(true);
+  await eventually(() => kept(one, "of-ann")).toMatchObject({ code: "blocked" });
+  await eventually(() => gone).toBe(true);
 
   const seen = await two.evaluate(async () => {
     localStorage.setItem("user", "bob");
@@ -93,6 +93,25 @@ test("signing out in one tab ends the attempts and the waiting of all, and nobod
   expect(site.api.effects).toHaveLength(2);
 });
 
+test("what a sign-out purges stays away, although an attempt was in flight in another tab (F54)", async () => {
+  const { site, shop } = setting;
+  site.api.script(delay(700));
+  const [one, two] = [await shop("ann"), await shop("ann")];
+  await sendAside(one, "of-ann");
+  await arrived(site, 1);
+  await two.evaluate(async () => {
+    const leaving = app.sdk.signOut({ purge: true });
+    localStorage.removeItem("user");
+    await leaving;
+  });
+  await eventually(() => kept(one, "of-ann")).toMatchObject({ code: expect.stringMatching(/blocked|discarded/) });
+  // Until well after the answer.
+  await new Promise((resolve) => setTimeout(resolve, 900));
+  expect(JSON.stringify(await two.evaluate(() => app.dump()))).not.toContain("of-ann");
+  await open(two, "bob");
+  expect(await two.evaluate(() => app.sdk.counts({ owner: "*" }))).toEqual({});
+});
+
 test("a list of what is pending is the same in all tabs, and the same array until it changes", async () => {
   const { site, shop, context } = setting;
   const [one, two] = [await shop(), await shop()];
@@ -108,9 +127,9 @@ test("a list of what is pending is the same in all tabs, and the same array unti
   await Promise.all([one.evaluate(watch), two.evaluate(watch)]);
   await context.setOffline(true);
   await sendAside(one, "order-1");
-  await expect.poll(() => kept(two, "counts")).toEqual([1]);
+  await eventually(() => kept(two, "counts")).toEqual([1]);
   await context.setOffline(false);
-  await expect.poll(() => kept(two, "counts")).toEqual([1, 0]);
+  await eventually(() => kept(two, "counts")).toEqual([1, 0]);
   expect(site.api.effects).toHaveLength(1);
 });
 
@@ -134,7 +153,7 @@ test("a handle that was attached in one tab follows what another tab does", asyn
     look();
     handle.subscribe(look);
   }, id);
-  await expect.poll(() => kept(two, "states")).toEqual(["idle", "pending"]);
+  await eventually(() => kept(two, "states")).toEqual(["idle", "pending"]);
   await send(one, "order-1");
-  await expect.poll(() => kept(two, "states")).toContain("succeeded: succeeded");
+  await eventually(() => kept(two, "states")).toContain("succeeded: succeeded");
 });

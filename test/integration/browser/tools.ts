@@ -109,8 +109,12 @@ export function sendAside(page: Page, intent: string, amount = 5): Promise<void>
 /** What came of {@link sendAside}. */
 export const kept = (page: Page, intent: string) => page.evaluate((name) => app.kept[name], intent);
 
-export function arrived(site: Site, count: number): Promise<void> {
-  return expect.poll(() => site.arrivals.length, { timeout: 10_000, interval: 10 }).toBeGreaterThanOrEqual(count);
-}
+/** Less than any lease or look-round takes: what is seen within it was told, or woken. */
+const SOON = 10_000;
+
+export const eventually = <T>(look: () => T) => expect.poll(look, { timeout: SOON, interval: 20 });
+
+export const arrived = (site: Site, count: number): Promise<void> =>
+  eventually(() => site.arrivals.length).toBeGreaterThanOrEqual(count);
 
 export const keysOf = (site: Site): Set<string | undefined> => new Set(site.arrivals.map(({ key }) => key));

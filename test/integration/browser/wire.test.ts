@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { expect, test } from "vitest";
 import { cut, redirect, status, unauthorized } from "../../../src/testing/index.js";
-import { arrived, kept, keysOf, open, send, sendAside, setUp } from "./tools.js";
+import { arrived, eventually, kept, keysOf, open, send, sendAside, setUp } from "./tools.js";
 
 const setting = setUp();
 
@@ -114,12 +114,12 @@ test("a browser that is offline is believed: nothing is sent until it is online 
     });
     handle.send().then(({ source }) => (app.kept["order-1"] = source));
   });
-  await expect.poll(() => kept(page, "seen")).toEqual(["pending offline 0"]);
+  await eventually(() => kept(page, "seen")).toEqual(["pending offline 0"]);
   await new Promise((resolve) => setTimeout(resolve, 500));
   expect(site.arrivals).toEqual([]);
   const back = Date.now();
   await context.setOffline(false);
-  await expect.poll(() => kept(page, "order-1")).toBe("executed");
+  await eventually(() => kept(page, "order-1")).toBe("executed");
   expect(Date.now() - back, "woken, not found by looking").toBeLessThan(3_000);
   expect(site.arrivals).toHaveLength(1);
   expect(await kept(page, "seen")).toEqual(expect.arrayContaining(["pending offline 0", "succeeded online 1"]));
@@ -149,12 +149,12 @@ test("a page that is shown again looks at once for what is due", async () => {
     };
   });
   await sendAside(page, "order-1");
-  await expect.poll(() => page.evaluate(() => app.sdk.pending && app.sdk.counts())).toEqual({ pending: 1 });
+  await eventually(() => page.evaluate(() => app.sdk.pending && app.sdk.counts())).toEqual({ pending: 1 });
   await arrived(site, 1);
   await new Promise((resolve) => setTimeout(resolve, 200));
   expect(site.arrivals).toHaveLength(1);
   await page.evaluate(() => (app.kept["pass"] as () => void)());
-  await expect.poll(() => kept(page, "order-1")).toMatchObject({ source: "replayed" });
+  await eventually(() => kept(page, "order-1")).toMatchObject({ source: "replayed" });
   expect(site.api.effects).toHaveLength(1);
 });
 

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { delay } from "../../../src/testing/index.js";
 import { setUp } from "./tools.js";
 
 const setting = setUp();
@@ -26,9 +27,9 @@ test("a dedicated worker records and resumes, without a window or localStorage",
   expect(site.api.effects).toEqual([expect.objectContaining({ key: saved["key"], body: { amount: 7 } })]);
 });
 
-test("a service worker records and resumes what a page left, and a page what it left", async () => {
-  const { site, tab } = setting;
-  const page = await tab();
+/** A page with the site's service worker, and a way to ask it. */
+async function withServiceWorker() {
+  const page = await setting.tab();
   await page.evaluate(async () => {
     await navigator.serviceWorker.register("/sw.js", { type: "module" });
     await navigator.serviceWorker.ready;
@@ -43,6 +44,29 @@ test("a service worker records and resumes what a page left, and a page what it 
       active?.postMessage(message, [port2]);
       return answer;
     }, what);
+  return { page, call };
+}
+
+test("three tabs and a service worker drain 40 operations: never two attempts of one (F46)", async () => {
+  const { site, tab } = setting;
+  site.api.script(...Array.from({ length: 100 }, () => delay(20)));
+  const { page, call } = await withServiceWorker();
+  await page.evaluate(async () => {
+    const sdk = app.open({ owner: "single" });
+    const saves = Array.from({ length: 40 }, (_, amount) => sdk.operation("transfer", { amount }).save());
+    await Promise.all(saves);
+  });
+  const tabs = [page, await tab(), await tab()];
+  const resumed = tabs.map((it) => it.evaluate(() => app.open({ owner: "single" }).resume()));
+  await Promise.all([...resumed, call("resume")]);
+  expect(await page.evaluate(() => app.sdk.counts())).toEqual({ succeeded: 40 });
+  expect(site.arrivals).toHaveLength(40);
+  expect(site.api.effects).toHaveLength(40);
+});
+
+test("a service worker records and resumes what a page left, and a page what it left", async () => {
+  const { site } = setting;
+  const { page, call } = await withServiceWorker();
   const bare = { window: "undefined", localStorage: "undefined" };
   const saved = await call("save");
   expect(saved).toMatchObject({ ...bare, state: "pending" });
