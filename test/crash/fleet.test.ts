@@ -56,7 +56,9 @@ async function expectEachTold(orders: number, told: () => readonly FleetTold[]):
   await vi.waitUntil(() => settled().size === orders, { timeout: PATIENCE, interval: 200 });
 }
 
-it("two processes on one file, 8 × 500 operations: nothing lost, nothing sent twice", { timeout: 3 * PATIENCE }, async () => {
+it("two processes on one file, 8 × 500 operations: nothing lost, nothing sent twice", {
+  timeout: 3 * PATIENCE,
+}, async () => {
   const [each, orders] = [500, 4_000];
   const fleet = [start(0, each), start(LINES / 2, each)];
   await Promise.all(fleet.map(recorded));
@@ -68,7 +70,9 @@ it("two processes on one file, 8 × 500 operations: nothing lost, nothing sent t
   await Promise.all(fleet.map((child) => child.ended()));
 });
 
-it("two processes on one file, killed ten times: nothing lost, nothing sent twice at once", { timeout: 3 * PATIENCE }, async () => {
+it("two processes on one file, killed ten times: nothing lost, nothing sent twice at once", {
+  timeout: 3 * PATIENCE,
+}, async () => {
   const [each, orders] = [150, 1_200];
   const told: FleetTold[] = [];
 
