@@ -33,6 +33,8 @@ export class Deadlines {
     while (this.#pending.size > 0) {
       const now = this.#clock.now();
       for (const deadline of this.#pending) {
+        // A clock that was put back must not lengthen it.
+        deadline.at = Math.min(deadline.at, now + deadline.ms);
         if (deadline.at > now) continue;
         this.#pending.delete(deadline);
         deadline.late();

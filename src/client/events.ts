@@ -1,4 +1,5 @@
 import type { OperationRecord } from "../core/record.js";
+import type { LogEntry } from "./types.js";
 
 /** What an Sdk tells its listeners, by event. */
 export interface SdkEvents {
@@ -31,13 +32,22 @@ export const EVENTS: readonly (keyof SdkEvents)[] = [
   "storereset",
 ];
 
-/** Calls listeners; one that throws is reported and harms nobody. */
+/** Calls listeners; one that throws is logged and harms nobody. */
 export class Emitter {
   readonly #listeners = new Map<keyof SdkEvents, Set<(detail: never) => void>>();
-  readonly #report: (error: unknown) => void;
+  readonly #log: (entry: LogEntry) => void;
 
-  constructor(report: (error: unknown) => void) {
-    this.#report = report;
+  constructor(log: (entry: LogEntry) => void) {
+    this.#log = log;
+  }
+
+  /** Calls any listener in that manner. */
+  call(listener: () => void): void {
+    try {
+      listener();
+    } catch (cause) {
+      this.#log({ level: "error", message: "a listener failed", cause });
+    }
   }
 
   on<E extends keyof SdkEvents>(event: E, listener: (detail: SdkEvents[E]) => void): () => void {
@@ -49,11 +59,7 @@ export class Emitter {
 
   emit<E extends keyof SdkEvents>(event: E, detail: SdkEvents[E]): void {
     for (const listener of this.#listeners.get(event) ?? []) {
-      try {
-        (listener as (detail: SdkEvents[E]) => void)(detail);
-      } catch (error) {
-        this.#report(error);
-      }
+      this.call(() => (listener as (detail: SdkEvents[E]) => void)(detail));
     }
   }
 }

@@ -100,14 +100,8 @@ export class Handle implements OperationHandle {
       this.#live = live;
       this.#unwatch = idle;
     }
-    if (this.#listeners.size > 0 && this.#unwatch === idle) this.#unwatch = this.#watch(live);
+    if (this.#listeners.size > 0 && this.#unwatch === idle) this.#unwatch = this.#operator.watch(live, this.#listeners);
     return live;
-  }
-
-  #watch(live: Live): () => void {
-    return this.#operator.watch(live, () => {
-      for (const listener of [...this.#listeners]) listener();
-    });
   }
 }
 

@@ -1,6 +1,7 @@
 import { hasOutcome, isUncertain, type OperationRecord } from "../core/record.js";
 import { transition } from "../core/transition.js";
 import { CanceledError, MisuseError, PendingError, type SamekeyError, UnknownOutcomeError } from "../errors.js";
+import type { Emitter } from "./events.js";
 import type { Journal } from "./journal.js";
 import { createSnapshot, isSameSnapshot, type Live, type Snapshot } from "./live.js";
 import { type ResolvedOptions, waitOption } from "./options.js";
@@ -21,6 +22,7 @@ export interface OperatorParts {
   readonly recorder: Recorder;
   readonly waiting: Waiting;
   readonly worker: Worker;
+  readonly emitter: Emitter;
 }
 
 /** What handles do: record, send, wait, look. */
@@ -81,12 +83,12 @@ export class Operator {
   }
 
   /** Calls back when the live operation changes; keeps it up to date meanwhile. */
-  watch(live: Live, listener: () => void): () => void {
-    const { recorder, platform } = this.#parts;
+  watch(live: Live, listeners: ReadonlySet<() => void>): () => void {
+    const { recorder, platform, emitter } = this.#parts;
     const release = recorder.retain(live);
     const stop = live.watch(() => {
       this.#readOutcomeOf(live);
-      listener();
+      for (const listener of [...listeners]) emitter.call(listener);
     });
     this.#watched++;
     this.#stopWaking ??= platform.onWake(() => this.tellAll());

@@ -117,7 +117,7 @@ export function resolveOptions(options: SdkOptions, platform: Platform): Resolve
     fetch: functionOption(options.fetch, "fetch"),
     clock: objectWith(options.clock, "clock", "now sleep") ?? platform.clock,
     random: functionOption(options.random, "random") ?? platform.random,
-    log: functionOption(options.log, "log") ?? (() => {}),
+    log: quiet(functionOption(options.log, "log")),
     operations: new Map(entries),
     undeclared: (of: string) => ({ ...undeclared, name: of, declared: of === FETCH, hooked: of !== FETCH }),
   });
@@ -173,6 +173,17 @@ function resolveOperation(
     headers: functionOption(mine.headers ?? common.headers, option("headers")),
     credentials: oneOf(mine.credentials ?? common.credentials, option("credentials"), "omit same-origin include"),
   });
+}
+
+/** A log that fails must not stop what it tells of. */
+function quiet(log: SdkOptions["log"]): ResolvedOptions["log"] {
+  return (entry) => {
+    try {
+      log?.(entry);
+    } catch {
+      // There is nobody left to tell.
+    }
+  };
 }
 
 function resolveRetry(given: readonly (RetryOptions | undefined)[], option: string): RetryPolicy {

@@ -1,4 +1,5 @@
 import type { OperationRecord, State } from "../core/record.js";
+import type { Emitter } from "./events.js";
 import type { Journal } from "./journal.js";
 import { createSnapshot, isSameSnapshot, Live, type Snapshot } from "./live.js";
 import type { Owners } from "./owners.js";
@@ -14,6 +15,7 @@ export class PendingList {
   readonly #journal: Journal;
   readonly #owners: Owners;
   readonly #platform: Platform;
+  readonly #emitter: Emitter;
   readonly #listeners = new Set<() => void>();
   readonly #lives = new Map<string, Live>();
   readonly #shown = new Map<string, Snapshot>();
@@ -21,10 +23,11 @@ export class PendingList {
   #stop: (() => void) | undefined;
 
   /** @internal */
-  constructor(journal: Journal, owners: Owners, platform: Platform) {
+  constructor(journal: Journal, owners: Owners, platform: Platform, emitter: Emitter) {
     this.#journal = journal;
     this.#owners = owners;
     this.#platform = platform;
+    this.#emitter = emitter;
   }
 
   /** Calls back when the list changes. Answers with the way to stop. */
@@ -97,7 +100,7 @@ export class PendingList {
     this.#shown.clear();
     for (const item of next) this.#shown.set(item.id ?? "", item);
     this.#snapshot = Object.freeze(next);
-    for (const listener of [...this.#listeners]) listener();
+    for (const listener of [...this.#listeners]) this.#emitter.call(listener);
   }
 
   #snapshotOf(live: Live, offline: boolean): Snapshot {

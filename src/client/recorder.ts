@@ -126,7 +126,15 @@ export class Recorder {
     try {
       const record = entered ? worker.begin(fresh) : fresh;
       const inserted = await this.#insert(record, doubtKey, doubts);
-      if (inserted.joined) return await this.#meet(live, draft, inserted.record, inserted.joined, doubts);
+      if (inserted.joined) {
+        try {
+          await this.#compare(draft, inserted.record, inserted.joined);
+          return this.#adopt(live, draft, await this.#takeOver(inserted.record, doubts));
+        } catch (error) {
+          void this.#withdraw(doubtKey, doubts);
+          throw error;
+        }
+      }
       if (this.#purges.get(draft.owner) !== purges) {
         await journal.update(record.id, () => undefined);
         throw new CanceledError("canceled", { id: record.id, detail: "its owner's operations were purged" });
@@ -163,25 +171,27 @@ export class Recorder {
   }
 
   /** The intent, key or id was taken: the earlier operation is this one, or the call is wrong. */
-  async #meet(
-    live: Live,
-    draft: Draft,
-    standing: OperationRecord,
-    by: NonNullable<Inserted["joined"]>,
-    doubts: readonly OperationRecord[],
-  ): Promise<OperationRecord> {
-    const { journal, platform } = this.#parts;
+  async #compare(draft: Draft, standing: OperationRecord, by: NonNullable<Inserted["joined"]>): Promise<void> {
+    if (by === "intent" && keepsFirst(draft)) return;
     const isSame = standing.hash
-      ? standing.hash === (await platform.digest(comparableBytes(draft.request)))
+      ? standing.hash === (await this.#parts.platform.digest(comparableBytes(draft.request)))
       : sameRequest(standing.request, draft.request);
-    if (!isSame && !(by === "intent" && keepsFirst(draft))) {
-      const fields = differingFields(standing.request, draft.request);
-      if (by === "intent") throw mismatch(draft, standing, fields);
-      const detail = `the ${by} ${by === "id" ? draft.id : draft.key} belongs to another request already`;
-      throw new MisuseError(by === "key" ? "key_reused" : "bad_option", { record: standing, fields, detail });
-    }
+    if (isSame) return;
+    const fields = differingFields(standing.request, draft.request);
+    if (by === "intent") throw mismatch(draft, standing, fields);
+    const detail = `the ${by} ${by === "id" ? draft.id : draft.key} belongs to another request already`;
+    throw new MisuseError(by === "key" ? "key_reused" : "bad_option", { record: standing, fields, detail });
+  }
+
+  /** A record that this process wrote without knowing was never sent, whatever its mark says. */
+  async #takeOver(standing: OperationRecord, doubts: readonly OperationRecord[]): Promise<OperationRecord> {
     const own = doubts.find(({ id }) => id === standing.id);
-    const record = (own && (await journal.update(own.id, (found) => this.#unbegun(found, own)))) ?? standing;
+    if (!own || this.#unbegun(standing, own) === standing) return standing;
+    return (await this.#parts.journal.update(own.id, (found) => this.#unbegun(found, own))) ?? standing;
+  }
+
+  #adopt(live: Live, draft: Draft, record: OperationRecord): OperationRecord {
+    const { journal } = this.#parts;
     if (record.id !== draft.id) journal.unregister(live, draft.id);
     live.adopt(record);
     journal.register(live, record.id);
@@ -200,7 +210,7 @@ export class Recorder {
       try {
         const cancel = (found: OperationRecord, own: OperationRecord): OperationRecord => {
           const unbegun = this.#unbegun(found, own);
-          if (!isMine() || unbegun.mark || unbegun.state !== "pending") return found;
+          if (!isMine() || found.rev > 1 || unbegun.mark || unbegun.state !== "pending") return found;
           return transition(unbegun, { type: "cancel", at: options.clock.now(), hook: false });
         };
         const found = await Promise.all(records.map((own) => journal.update(own.id, (record) => cancel(record, own))));

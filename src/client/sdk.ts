@@ -152,7 +152,7 @@ class SamekeySdk {
     const { clock, random, concurrency, log } = options;
     this.#options = options;
     this.#baseUrl = () => options.baseUrl ?? platform.defaultBaseUrl();
-    this.#emitter = new Emitter((cause) => log({ level: "error", message: "a listener failed", cause }));
+    this.#emitter = new Emitter(log);
     this.#owners = new Owners(options.owner, this.#emitter);
     this.#journal = new Journal(options, platform, this.#emitter);
     this.#journal.onSignOut = (owner) => this.#signedOut(owner);
@@ -169,9 +169,10 @@ class SamekeySdk {
     this.#worker = new Worker({ ...shared, diagnosis, origins, gate, holder, fetch, baseOrigin });
     const worker = this.#worker;
     this.#recorder = new Recorder({ ...shared, gate, worker });
-    this.#operator = new Operator({ ...shared, recorder: this.#recorder, waiting, worker });
-    this.#drain = new Drain({ ...shared, origins, gate, waiting, worker, emitter: this.#emitter });
-    this.pending = new PendingList(this.#journal, this.#owners, platform);
+    const emitter = this.#emitter;
+    this.#operator = new Operator({ ...shared, recorder: this.#recorder, waiting, worker, emitter });
+    this.#drain = new Drain({ ...shared, origins, gate, waiting, worker, emitter });
+    this.pending = new PendingList(this.#journal, this.#owners, platform, emitter);
     this.fetch = createFetch({
       options,
       baseUrl: this.#baseUrl,

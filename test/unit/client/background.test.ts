@@ -115,6 +115,21 @@ describe("resume", () => {
     expect(app.clock.now()).toBe(at + 10_000);
   });
 
+  test("finds every slot taken: that is not the end", async () => {
+    const watched = createWatchedStore();
+    const app = createTestSdk({ operations, store: watched.store, concurrency: 1 });
+    await save(app, 1);
+    // Holds the only slot from before it is recorded, and has nothing under way yet.
+    watched.break("insert", async (run) => {
+      await app.clock.sleep(100);
+      return run();
+    });
+    const sending = app.sdk.operation("transfer", { amount: 2 }).send();
+    await app.advance(0);
+    expect(await app.until(app.sdk.resume())).toMatchObject({ succeeded: 2, remaining: 0 });
+    await app.until(sending);
+  });
+
   test("waits for what falls due within `wait`", async () => {
     const app = createTestSdk({ operations });
     await save(app, 1);

@@ -173,6 +173,36 @@ describe("a store that fails", () => {
     },
   );
 
+  test("after the commit, and sent again while nothing can be sent: not canceled either", async () => {
+    const { app, watched } = createApp();
+    app.offline(true);
+    watched.break("insert", failing("stalled", "after"));
+    watched.break("update", failing("stalled"));
+    const handle = app.sdk.operation("transfer", { amount: 1 }, order);
+    expect(await app.until(fate(handle.send()))).toMatchObject({ code: "stalled" });
+    watched.mend("insert");
+    const sending = fate(handle.send());
+    await app.advance("1s");
+    watched.mend("update");
+    await app.advance("5m");
+    app.offline(false);
+    expect(await app.until(sending)).toMatchObject({ source: "executed" });
+  });
+
+  test("after the commit, and the user sends something else: refused once, then canceled and free", async () => {
+    const { app, watched } = createApp();
+    watched.break("insert", failing("not_durable", "after"));
+    watched.break("update", failing("stalled"));
+    await app.until(fate(app.sdk.operation("transfer", { amount: 1 }, order).send()));
+    watched.mend("insert");
+    const other = () => app.until(fate(app.sdk.operation("transfer", { amount: 2 }, order).send()));
+    expect(await other()).toMatchObject({ code: "intent_mismatch" });
+    watched.mend("update");
+    await app.advance("5m");
+    expect(await other()).toMatchObject({ source: "executed" });
+    expect(app.server.effects).toHaveLength(1);
+  });
+
   test("at the mark of a later attempt: it is not made, and the operation goes on when the store is back", async () => {
     const { app, watched } = createApp();
     app.server.script(lose.response());

@@ -309,6 +309,9 @@ describe("pruning", () => {
       code: "intent_mismatch",
     });
     expect(await app.until(fate(handle.send()))).toMatchObject({ code: "unreadable" });
+    expect(await app.until(fate(app.sdk.operation("transfer", { amount: 1 }, order).send()))).toMatchObject({
+      code: "unreadable",
+    });
     expect(app.server.calls).toHaveLength(1);
   });
 

@@ -287,6 +287,26 @@ describe("events", () => {
     expect(() => app.sdk.on("nope" as "saved", () => {})).toThrow(/storereset/);
   });
 
+  test("a subscriber that throws, or a log that does, harms nobody", async () => {
+    const app = createTestSdk({
+      operations,
+      log: () => {
+        throw new Error("a bug of the log");
+      },
+    });
+    app.server.script(lose.response());
+    const handle = app.sdk.operation("transfer", { amount: 1 });
+    let told = 0;
+    for (const subject of [handle, app.sdk.pending]) {
+      subject.subscribe(() => {
+        throw new Error("a bug of the app");
+      });
+      subject.subscribe(() => told++);
+    }
+    expect(await app.until(handle.send())).toMatchObject({ source: "replayed" });
+    expect(told).toBeGreaterThan(4);
+  });
+
   test("storereset when the store says that it was evicted", async () => {
     const store = Object.assign(createWatchedStore().store, { reset: true });
     const app = createBrowser();

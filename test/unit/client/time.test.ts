@@ -253,6 +253,17 @@ describe("a clock that jumps", () => {
     expect(app.clock.steady.now() - steady).toBeLessThan(60_000);
   });
 
+  test("back, during an attempt that hangs: its time-out comes, whatever else begins", async () => {
+    const app = createTestSdk({ operations });
+    app.server.script(delay("1h", { leg: "request" }));
+    void fate(app.sdk.operation("transfer", { amount: 1 }).send());
+    await app.advance("1s");
+    app.clock.jump(-2 * DAY);
+    await app.until(app.sdk.operation("transfer", { amount: 2 }).send());
+    await app.advance("2m");
+    expect((await app.store.page({}))[0]).toMatchObject({ timeouts: 1 });
+  });
+
   test("back, during a resume: it still ends after its wait", async () => {
     const app = createTestSdk({ operations });
     app.server.script(delay("1h"));
