@@ -16,6 +16,19 @@ const INSERT = `
   insert into operations (seq, rev, id, record, ${COLUMNS.join(", ")})
   values (?, ?, ?, ?, ${COLUMNS.map(() => "?").join(", ")}) on conflict do nothing`;
 
+const updates = new Map<number, string>();
+
+/** The statement that writes some of {@link COLUMNS}, a bit for each. The same string each time: it is looked up by it. */
+function updateOf(columns: number): string {
+  let sql = updates.get(columns);
+  if (sql === undefined) {
+    const names = ["rev", "record", ...COLUMNS.filter((_, i) => columns & (1 << i))];
+    sql = `update operations set ${names.map((name) => `${name} = ?`).join(", ")} where seq = ? and rev = ? and id = ?`;
+    updates.set(columns, sql);
+  }
+  return sql;
+}
+
 /** What one transaction does to the tables. One object serves all transactions of a connection, one after the other. */
 export class Transaction {
   /** How many writes were tried; tells whether a verb that failed has left anything behind. */
@@ -182,11 +195,14 @@ export class Transaction {
     const to = columnsOf(stored);
     const text = JSON.stringify(stored);
     const update = (): boolean => {
-      const changed = COLUMNS.filter((_, i) => from[i] !== to[i]);
-      const set = ["rev", "record", ...changed].map((column) => `${column} = ?`).join(", ");
-      const values = [stored.rev, text, ...to.filter((_, i) => from[i] !== to[i])];
-      const sql = `update operations set ${set} where seq = ? and rev = ? and id = ?`;
-      return this.#write(sql, ...values, before.seq, before.rev, before.id) === 1;
+      const values: SqliteValue[] = [stored.rev, text];
+      let columns = 0;
+      to.forEach((value, i) => {
+        if (from[i] === value) return;
+        columns |= 1 << i;
+        values.push(value);
+      });
+      return this.#write(updateOf(columns), ...values, before.seq, before.rev, before.id) === 1;
     };
     try {
       return update();

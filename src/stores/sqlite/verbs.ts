@@ -19,15 +19,21 @@ export function updating(
   base: OperationRecord | undefined,
 ): Work<OperationRecord | undefined> {
   let expected: OperationRecord | undefined;
+  const expect = (): OperationRecord | undefined => {
+    expected ??= base?.id === id ? guess(apply, base) : undefined;
+    return expected;
+  };
   return {
     writes: true,
     id,
     strict() {
-      expected = base && base.id === id ? guess(apply, base) : undefined;
-      return !(base && expected) || needsSync(base, expected);
+      const after = expect();
+      return !(base && after) || needsSync(base, after);
     },
     run(tx) {
-      const done = base && expected && tx.replace(base, expected);
+      // Where another verb has made the transaction strict already, this one was not asked.
+      const after = expect();
+      const done = base && after && tx.replace(base, after);
       return done ?? update(tx, id, apply);
     },
   };
