@@ -88,8 +88,9 @@ export interface Store {
   /** Records a new operation, or answers with the one that holds its id, intent or key. Always synced. */
   insert(record: NewRecord): Promise<Inserted>;
   /**
-   * Takes due records that no live lease holds. A lease is over when its time has come, or when it ends later than
-   * now + its length (the clock has jumped back); waits are clamped in the same way (`scheduleOf(record).since > now`).
+   * Takes due records that no live lease holds. A lease is over when its time has come, or when it ends much
+   * later than now + its length: the clock has jumped back (`scheduleOf(record).since > now`, which leaves some seconds to
+   * clocks that differ and to claims that wait). Waits are clamped in the same way.
    * Records for which `apply` returns its argument unchanged are skipped and not returned.
    */
   claim(query: ClaimQuery, apply: (record: OperationRecord) => OperationRecord): Promise<Claimed>;

@@ -71,6 +71,10 @@ export class Drain {
     this.#parts = parts;
     parts.worker.onProgress = () => this.kick();
     parts.gate.onLeave = () => this.kick();
+    parts.journal.onFree = (id) => {
+      parts.worker.wake(id);
+      this.kick();
+    };
     parts.emitter.on("saved", ({ mark }) => {
       if (!mark) this.kick();
     });

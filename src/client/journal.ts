@@ -1,4 +1,4 @@
-import { isSettled, type NewRecord, type OperationRecord } from "../core/record.js";
+import { isSettled, type NewRecord, type OperationRecord, scheduleOf } from "../core/record.js";
 import { type OperationEvent, transition } from "../core/transition.js";
 import { SamekeyError, type StoreCode, StoreError } from "../errors.js";
 import type { Claimed, ClaimQuery, Inserted, Store } from "../store.js";
@@ -35,6 +35,8 @@ export class Journal {
   onSignOut: (owner: string) => void = () => {};
   /** Called when another tab has taken a lease. */
   onHolder: (holder: string) => void = () => {};
+  /** Called when another tab has left an operation to whoever comes first. */
+  onFree: (id: string) => void = () => {};
 
   constructor(options: ResolvedOptions, platform: Platform, emitter: Emitter) {
     this.#options = options;
@@ -78,6 +80,7 @@ export class Journal {
     this.#channel ??= this.#platform.openChannel(this.#options.name, (message) => {
       if (message.type === "signout") return this.onSignOut(message.owner);
       if (message.holder !== undefined) this.onHolder(message.holder);
+      if (message.free) this.onFree(message.id);
       // What cannot be read now is told by whoever needs it.
       if (this.#lives.has(message.id) || this.#news.size > 0) this.refresh(message.id).catch(() => {});
     });
@@ -175,7 +178,9 @@ export class Journal {
 
   #announce(before: OperationRecord | undefined, after: OperationRecord): void {
     this.#tell(after.id, after);
-    this.#channel?.post({ type: "changed", id: after.id, holder: after.lease?.holder });
+    const { id, lease } = after;
+    const free = lease === undefined && scheduleOf(after) !== undefined;
+    this.#channel?.post({ type: "changed", id, holder: lease?.holder, free });
     if (before === undefined) this.#emitter.emit("saved", after);
     if (after.mark && after.mark.attempt !== before?.mark?.attempt) this.#emitter.emit("attempt", after);
     else if (before?.mark && !after.mark && after.state === "pending") this.#emitter.emit("retry", after);

@@ -3,7 +3,14 @@ import type { Clock, Store } from "../store.js";
 
 /** What tabs and workers of one store tell each other. */
 export type Message =
-  | { readonly type: "changed"; readonly id: string; readonly holder?: string | undefined }
+  | {
+      readonly type: "changed";
+      readonly id: string;
+      /** Who holds it now. */
+      readonly holder?: string | undefined;
+      /** Nobody does, and there is work left on it. */
+      readonly free?: boolean | undefined;
+    }
   | { readonly type: "signout"; readonly owner: string };
 
 /** A line to the other tabs. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { delay, lose } from "../../../src/testing/index.js";
+import { delay, lose, status } from "../../../src/testing/index.js";
 import { arrived, eventually, kept, keysOf, open, PLAIN_HOST, send, sendAside, setUp } from "./tools.js";
 
 const setting = setUp();
@@ -58,6 +58,20 @@ test("without Web Locks nobody is taken for dead: a lost tab's lease runs out fi
   await eventually(() => kept(other, "order-1")).toMatchObject({ data: { id: "1" } });
   expect(keysOf(site).size).toBe(1);
   expect(site.api.effects).toHaveLength(1);
+});
+
+test("an operation whose tab is closed between two attempts is taken over when it is due (F13)", async () => {
+  const { site } = setting;
+  site.api.script([delay(700), status(503, { headers: { "retry-after": "1" } })]);
+  const [acting, other] = [await plainShop(), await plainShop()];
+  await acting.evaluate(() => app.sdk.on("retry", () => (app.kept["retry"] = true)));
+  await sendAside(acting, "order-1");
+  await arrived(site, 1);
+  await sendAside(other, "order-1");
+  await eventually(() => kept(acting, "retry")).toBe(true);
+  await acting.close();
+  await eventually(() => kept(other, "order-1")).toMatchObject({ data: { id: "1" } });
+  expect(keysOf(site).size).toBe(1);
 });
 
 test("without crypto.subtle an intent whose body is past its keep time is still compared (F13)", async () => {

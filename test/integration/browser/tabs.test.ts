@@ -49,6 +49,18 @@ test("four tabs and 50 operations: never two attempts of one at once, each tab h
   expect(site.api.effects).toHaveLength(50);
 }, 30_000);
 
+test("what one tab records is sent at once by another that works in the background", async () => {
+  const { site, shop } = setting;
+  const [one, two] = [await shop(), await shop()];
+  await two.evaluate(async () => {
+    app.sdk.start();
+    await app.sdk.counts();
+  });
+  await one.evaluate(() => app.sdk.operation("transfer", { amount: 5 }).save());
+  await eventually(() => site.api.effects.length).toBe(1);
+  expect(await one.evaluate(() => app.sdk.counts())).toEqual({ succeeded: 1 });
+});
+
 test("signing out in one tab ends the attempts and the waiting of all, and nobody else sees or sends them (F54)", async () => {
   const { site, shop } = setting;
   site.api.script(delay("1h"));
