@@ -7,7 +7,7 @@ import { createRecord, type Draft } from "./draft.js";
 import type { Gate } from "./gate.js";
 import type { Journal } from "./journal.js";
 import { Live } from "./live.js";
-import type { ResolvedOptions } from "./options.js";
+import { bad, type ResolvedOptions } from "./options.js";
 import type { Owners } from "./owners.js";
 import type { Platform } from "./platform-port.js";
 import type { Worker } from "./worker.js";
@@ -116,6 +116,9 @@ export class Recorder {
     // A `send` in the same task may still ask for its attempt to begin with this write.
     await undefined;
     if (worker.closed) throw new StoreError("unavailable", { detail: "the sdk is closed" });
+    if (!draft.onBehalf && owners.asked() !== draft.owner) {
+      bad("the call was made while someone else was signed in: describe the operation anew for the present `owner`");
+    }
     const doubtKey = intentKey(draft) ?? draft.id;
     const doubts = this.#doubts.get(doubtKey) ?? [];
     this.#doubts.delete(doubtKey);

@@ -180,6 +180,40 @@ describe("redirects", () => {
   });
 });
 
+describe("F36 F37 what fetch throws is judged by its code, never by its text", () => {
+  const coded = (code: string, more: object = {}) => Object.assign(new Error("x"), { code, ...more });
+
+  test.each([
+    ["refused", new TypeError("x", { cause: coded("ECONNREFUSED") }), true],
+    ["no such host", new TypeError("x", { cause: coded("ENOTFOUND") }), true],
+    ["no connection in time", new TypeError("x", { cause: coded("UND_ERR_CONNECT_TIMEOUT") }), true],
+    ["unreachable while connecting", coded("EHOSTUNREACH", { syscall: "connect" }), true],
+    ["all addresses refused", new AggregateError([coded("ECONNREFUSED"), coded("ECONNREFUSED")]), true],
+    ["a certificate", new TypeError("x", { cause: coded("CERT_HAS_EXPIRED") }), true],
+    ["one address refused, one reset", new AggregateError([coded("ECONNREFUSED"), coded("ECONNRESET")]), false],
+    ["reset", new TypeError("x", { cause: coded("ECONNRESET", { syscall: "read" }) }), false],
+    ["closed by the other side", new TypeError("x", { cause: coded("UND_ERR_SOCKET") }), false],
+    ["no headers in time", new TypeError("x", { cause: coded("UND_ERR_HEADERS_TIMEOUT") }), false],
+    ["a browser's", new TypeError("Failed to fetch"), false],
+    ["a text that tells of refusal", new TypeError("connect ECONNREFUSED 127.0.0.1:80"), false],
+    ["an error of one's own", new RangeError("Load failed"), false],
+    ["no error at all", "ECONNREFUSED", false],
+    ["an abort that is not ours", new DOMException("x", "AbortError"), false],
+  ])("%s", async (_, thrown, isUnsent) => {
+    const step: Step = {
+      name: "throw",
+      times: 1,
+      apply: async () => {
+        throw thrown;
+      },
+    };
+    const { app, send } = createApp(step);
+    expect(await send()).toMatchObject({ source: "executed", attempts: 2 });
+    const [record] = await app.store.page({});
+    expect(record?.uncertainSince === undefined).toBe(isUnsent);
+  });
+});
+
 describe("refusals", () => {
   test("I5 one that does not speak for the key, after doubt: blocked, never called refused", async () => {
     const { send } = createApp(lose.response(), status(404));

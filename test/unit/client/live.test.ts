@@ -188,6 +188,20 @@ describe("across tabs", () => {
   });
 });
 
+test("what another process has done meanwhile is seen by the next send, although it could not tell", async () => {
+  const store = createWatchedStore().store;
+  const here = createTestSdk({ operations, store });
+  const there = createTestSdk({ operations, store, clock: here.clock, server: here.server });
+  here.server.script(lose.response(), status(404));
+  const handle = here.sdk.operation("transfer", { amount: 1 }, order);
+  const error = (await here.until(fate(handle.send()))) as { code: string; id: string };
+  expect(error.code).toBe("blocked");
+  await here.until(there.sdk.retry(error.id));
+  await here.until(there.sdk.attach(error.id).send());
+  expect(await here.until(handle.send())).toMatchObject({ id: error.id, data: { id: "1" } });
+  expect(here.server.effects).toHaveLength(1);
+});
+
 describe("sdk.pending", () => {
   test("lists what is pending, blocked or unresolved, oldest first; what does not change stays the same object", async () => {
     const app = createTestSdk({ operations, retry: { attempts: 2 } });

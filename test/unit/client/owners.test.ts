@@ -82,6 +82,19 @@ describe("I9 only as the owner who recorded it", () => {
     expect(await app.until(app.sdk.resume())).toMatchObject({ remaining: 0 });
   });
 
+  test("a handle that outlives its owner's session records nothing for him", async () => {
+    const { session, owner } = createSession();
+    const app = createTestSdk({ operations, owner });
+    const handle = app.sdk.operation("transfer", { amount: 1 }, order);
+    for (const user of ["bob", undefined]) {
+      session.user = user;
+      expect(await app.until(fate(handle.send()))).toMatchObject({ name: "MisuseError", code: "bad_option" });
+    }
+    expect(await app.store.page({}).catch(() => [])).toEqual([]);
+    session.user = "ada";
+    expect(await app.until(handle.send())).toMatchObject({ source: "executed" });
+  });
+
   test("an explicit owner on a server: sent as he is, to its end, and nobody else's", async () => {
     const asked: string[] = [];
     const app = createTestSdk({
