@@ -127,6 +127,7 @@ export class Worker {
       return owed ? await deliver(after, this.operationOf(after), options, journal) : after;
     } finally {
       leases.release(record);
+      this.wake(record.id);
       this.onProgress();
     }
   }

@@ -46,6 +46,20 @@ describe("start and stop", () => {
     expect(browser.server.calls).toHaveLength(1);
   });
 
+  test("a waiting send goes on at once where a drain that was stopped has left off", async () => {
+    const app = createTestSdk({ operations });
+    await save(app, 1);
+    app.server.script([delay("5s"), status(503)]);
+    app.sdk.start();
+    await app.advance("1s");
+    const sending = app.sdk.operation("transfer", { amount: 1 }, { intent: "order-1" }).send();
+    await app.advance("1s");
+    app.sdk.stop();
+    const at = app.clock.now();
+    await app.until(sending);
+    expect(app.clock.now() - at).toBeLessThan(10_000);
+  });
+
   test("a store that fails for a while does not end it", async () => {
     const watched = createWatchedStore();
     const app = createTestSdk({ operations, store: watched.store });
