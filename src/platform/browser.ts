@@ -90,7 +90,10 @@ function createHolder(random: Random): Holder {
       return hold();
     },
     async survey() {
-      const asked = await locks()?.query();
+      // Refused: then nobody is known to be dead.
+      const asked = await locks()
+        ?.query()
+        .catch(() => undefined);
       if (!asked) return () => false;
       // Whoever still waits for his lock lives too; shared are the requests of those who watch.
       const living = [...(asked.held ?? []), ...(asked.pending ?? [])].filter(({ mode }) => mode === "exclusive");
