@@ -22,7 +22,7 @@ export class Live {
   record: OperationRecord | undefined;
   /** Resolves once the record is durable. */
   saved: Promise<OperationRecord> | undefined;
-  /** The record was removed: its owner's operations were purged. */
+  /** The record was removed: purged, or evicted with the store. */
   gone = false;
   /** Why those who wait now need not wait any longer, although the operation goes on. */
   notice: unknown;

@@ -208,7 +208,7 @@ function canUnblock({ state, blockedBy, request }: OperationRecord, live: Live):
 
 /** Its record was removed while someone waited for it. */
 function purged(record: OperationRecord): SamekeyError {
-  const details = { record, detail: "its owner's operations were purged" };
+  const details = { record, detail: "its record is no longer in the store: purged, or evicted by the browser" };
   return isUncertain(record) ? new UnknownOutcomeError("discarded", details) : new CanceledError("canceled", details);
 }
 

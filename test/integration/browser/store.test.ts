@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { kept, keysOf, open, send, setUp } from "./tools.js";
+import { delay } from "../../../src/testing/index.js";
+import { arrived, eventually, kept, keysOf, open, send, sendAside, setUp } from "./tools.js";
 
 const setting = setUp();
 
@@ -57,6 +58,22 @@ test("a store that was evicted while no page was open says so, instead of being 
   });
   expect(again, "once").toBe(0);
   expect(site.api.effects).toHaveLength(2);
+});
+
+test("an operation whose record is evicted in the middle of an attempt has an unknown outcome, and says why (F73)", async () => {
+  const { site, tab } = setting;
+  site.api.script(delay(600));
+  const page = await tab();
+  await open(page);
+  await page.evaluate(() => app.sdk.on("storereset", ({ name }) => (app.kept["reset"] = name)));
+  await sendAside(page, "order-1");
+  await arrived(site, 1);
+  await page.evaluate(() => app.evict());
+  await eventually(() => kept(page, "order-1")).toMatchObject({
+    code: "discarded",
+    message: expect.stringMatching(/evicted.*may or may not have been applied/),
+  });
+  expect(await kept(page, "reset")).toBe("pay");
 });
 
 test("an intent whose key is derived from it keeps its key when the store is lost (F73)", async () => {
