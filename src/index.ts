@@ -1,6 +1,6 @@
 /** One operation, one idempotency key, every retry. */
 
-export { del, type Define, patch, post, put } from "./client/define.js";
+export { type Define, del, patch, post, put } from "./client/define.js";
 export type { ResumeReport } from "./client/drain.js";
 export type { SdkEvents } from "./client/events.js";
 export type { SdkFetch, SdkFetchInit } from "./client/fetch.js";
@@ -8,7 +8,7 @@ export type { OperationHandle } from "./client/handle.js";
 export type { Snapshot } from "./client/live.js";
 export type { PendingList } from "./client/pending.js";
 export type { Outcome } from "./client/result.js";
-export type { CallArguments, IntentReference, ListFilter, ResumeOptions, Sdk } from "./client/sdk.js";
+export type { CallArguments, IntentReference, ListFilter, OwnerFilter, ResumeOptions, Sdk } from "./client/sdk.js";
 export type {
   AnyDefinition,
   AttemptContext,
@@ -46,8 +46,8 @@ export type {
 } from "./core/record.js";
 export type { HeaderReader } from "./core/retry-after.js";
 export {
-  CanceledError,
   type CanceledCode,
+  CanceledError,
   type ErrorCode,
   type ErrorDetails,
   type ErrorRecord,

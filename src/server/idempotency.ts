@@ -38,7 +38,7 @@ export class Idempotency<C extends Connection = Connection, R = unknown> {
   readonly #stored: ReadonlySet<string>;
   #migrating: Promise<void> | undefined;
 
-  /** Use {@link createIdempotency}. */
+  /** @internal */
   constructor(db: Database<C>, options: ResolvedOptions<R>) {
     this.#db = db;
     this.#options = options;
