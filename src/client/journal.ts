@@ -1,4 +1,4 @@
-import { isSettled, type NewRecord, type OperationRecord, scheduleOf } from "../core/record.js";
+import { isSettled, type NewRecord, needsSync, type OperationRecord, scheduleOf } from "../core/record.js";
 import { type OperationEvent, transition } from "../core/transition.js";
 import { SamekeyError, type StoreCode, StoreError } from "../errors.js";
 import type { Claimed, ClaimQuery, Inserted, Store } from "../store.js";
@@ -127,6 +127,22 @@ export class Journal {
     if (!after) this.#lose(id);
     else if (after !== before) this.#announce(before, after);
     return after;
+  }
+
+  /**
+   * Tells the handles of a success while it is being written: losing that write costs one replay, so it need not be
+   * waited for. Everything else is told once it is durable.
+   */
+  foretell(record: OperationRecord, event: OperationEvent): void {
+    const lives = this.livesOf(record.id);
+    if (lives.length === 0) return;
+    const after = transition(record, event);
+    if (after.state !== "succeeded" || needsSync(record, after)) return;
+    for (const live of lives) {
+      if (live.record && live.record.rev > record.rev) continue;
+      live.record = { ...after, rev: record.rev + 1 };
+      live.changed();
+    }
   }
 
   /** Looks a record up and tells its handles. */

@@ -298,6 +298,7 @@ export class Worker {
     const writing = this.#insist(() => journal.change(record.id, event, record));
     gate.leave(record.origin, result.health);
     this.onProgress();
+    journal.foretell(record, event);
     const after = (await writing) ?? record;
     const { id, name } = record;
     if (result.fault) for (const live of journal.livesOf(id)) live.tell(result.fault);
