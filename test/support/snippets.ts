@@ -5,9 +5,21 @@ const AsyncFunction = (async () => {}).constructor as new (
   ...parts: string[]
 ) => (...args: unknown[]) => Promise<unknown>;
 
+function read(page: string): string {
+  return readFileSync(new URL(`../../${page}`, import.meta.url), "utf8");
+}
+
+/** The snippets of a page whose snippets need nothing from the text around them, by the line on which they begin. */
+export function programsOf(page: string): [line: number, code: string][] {
+  const text = read(page);
+  return [...text.matchAll(/^```ts\n([\s\S]*?)^```/gm)].map(({ 1: code = "", index }) => {
+    return [text.slice(0, index).split("\n").length, code];
+  });
+}
+
 /** The snippets of a page by name: `<!-- snippet: name -->` stands right above the fence. */
 export function snippetsOf(page: string): Map<string, string> {
-  const text = readFileSync(new URL(`../../${page}`, import.meta.url), "utf8");
+  const text = read(page);
   const named = [...text.matchAll(/<!-- snippet: ([\w-]+) -->\n```ts\n([\s\S]*?)```/g)];
   const fences = [...text.matchAll(/^```ts$/gm)];
   if (named.length !== fences.length) throw new Error(`${page} has a ts fence without a name, so nothing runs it`);
@@ -26,10 +38,16 @@ export async function runSnippet(
   modules: Readonly<Record<string, object>>,
   scope: Readonly<Record<string, unknown>>,
 ): Promise<Record<string, unknown>> {
-  const js = transformSync(code, { loader: "ts", format: "esm", target: "es2022" }).code.replace(
-    /import (\{[^}]*\}) from "([^"]+)";/g,
-    (_, names: string, from: string) => `const ${names.replace(/\bas\b/g, ":")} = modules[${JSON.stringify(from)}];`,
-  );
+  const js = transformSync(code, { loader: "ts", format: "esm", target: "es2022" })
+    .code.replace(
+      /import (\{[^}]*\}) from "([^"]+)";/g,
+      (_, names: string, from: string) => `const ${names.replace(/\bas\b/g, ":")} = modules[${JSON.stringify(from)}];`,
+    )
+    .replace(
+      /import (\w+) from "([^"]+)";/g,
+      (_, name: string, from: string) => `const ${name} = modules["${from}"].default;`,
+    )
+    .replace(/^export /gm, "");
   const declared = [...js.matchAll(/^(?:const|let) (?:(\w+)|\{([^}]*)\}|\[([^\]]*)\])/gm)]
     .flatMap(([, one, braces, brackets]) => (one ?? braces ?? brackets ?? "").split(","))
     .map((name) => name.split(":").pop()?.trim() ?? "")
