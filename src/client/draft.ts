@@ -159,11 +159,22 @@ function resolveUrl(operation: ResolvedOperation, input: unknown, baseUrl: strin
   return `${base.replace(/\/$/, "")}/${written.replace(/^\//, "")}${query && `${written.includes("?") ? "&" : "?"}${query}`}`;
 }
 
+interface CheckedUrl {
+  readonly given: string;
+  readonly href: string;
+  readonly origin: string;
+}
+
+/** The latest one: programs send to the same place again and again, and to read a URL costs more than to mint a key. */
+let latest: CheckedUrl | undefined;
+
 /** Credentials in a URL would be at rest, and `fetch` refuses them anyway. */
-function checkUrl(given: string): URL {
+function checkUrl(given: string): CheckedUrl {
+  if (latest?.given === given) return latest;
   const url = URL.canParse(given) ? new URL(given) : bad(`${JSON.stringify(given)} is no URL`);
   if (url.username || url.password) bad("the URL holds a user name or password; pass credentials from `headers()`");
-  return url;
+  latest = { given, href: url.href, origin: url.origin };
+  return latest;
 }
 
 function splitHeaders(
