@@ -139,7 +139,7 @@ export class Journal {
     const after = transition(record, event);
     if (after.state !== "succeeded" || needsSync(record, after)) return;
     for (const live of lives) {
-      if (live.record && live.record.rev > record.rev) continue;
+      if (!isNews(live, record)) continue;
       live.record = { ...after, rev: record.rev + 1 };
       live.changed();
     }
@@ -214,13 +214,19 @@ export class Journal {
 
   #tell(id: string, record: OperationRecord | undefined): void {
     for (const live of this.livesOf(id)) {
-      if (record && live.record && live.record.rev > record.rev) continue;
+      if (record && !isNews(live, record)) continue;
       if (record) live.record = record;
       else live.gone = live.record !== undefined;
       live.changed();
     }
     for (const listener of this.#news) listener(id, record);
   }
+}
+
+/** Nothing older than what it has, and nobody else's operation whose id its call happens to name. */
+function isNews({ record: known, draft }: Live, record: OperationRecord): boolean {
+  if (known) return known.rev <= record.rev;
+  return draft === undefined || draft.owner === record.owner;
 }
 
 function asStoreError(cause: unknown, code: StoreCode = "unavailable"): SamekeyError {

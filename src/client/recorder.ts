@@ -175,6 +175,8 @@ export class Recorder {
 
   /** The intent, key or id was taken: the earlier operation is this one, or the call is wrong. */
   async #compare(draft: Draft, standing: OperationRecord, by: NonNullable<Inserted["joined"]>): Promise<void> {
+    // An id is one owner's. Of whose operation it is, the other is told nothing.
+    if (standing.owner !== draft.owner) bad(`the id ${draft.id} is taken already; use another`);
     if (by === "intent" && keepsFirst(draft)) return;
     const isSame = standing.hash
       ? standing.hash === (await this.#parts.platform.digest(comparableBytes(draft.request)))

@@ -82,6 +82,21 @@ describe("I9 only as the owner who recorded it", () => {
     expect(await app.until(app.sdk.resume())).toMatchObject({ remaining: 0 });
   });
 
+  test("an id that another owner has used is not joined, and tells nothing of his operation", async () => {
+    const { session, owner } = createSession();
+    const app = createTestSdk({ operations, owner });
+    app.server.script(lose.response());
+    const sending = app.sdk.operation("transfer", { amount: 1 }, { id: "op-1", owner: "ada" }).send();
+    await app.advance(0);
+    session.user = "bob";
+    const handle = app.sdk.operation("transfer", { amount: 1 }, { id: "op-1" });
+    handle.subscribe(() => {});
+    await app.until(sending);
+    const error = await app.until(fate(handle.send()));
+    expect(error).toMatchObject({ code: "bad_option", record: undefined });
+    expect(handle.getSnapshot()).toMatchObject({ state: "idle", attempts: 0 });
+  });
+
   test("a handle that outlives its owner's session records nothing for him", async () => {
     const { session, owner } = createSession();
     const app = createTestSdk({ operations, owner });
