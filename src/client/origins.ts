@@ -33,6 +33,8 @@ export class Origins {
   readonly #origins = new Map<string, Standing>();
   readonly #random: Random;
   readonly #full: number;
+  /** What our clock showed last. */
+  #seen = 0;
 
   /** @param full - the number of attempts at which an origin counts as recovered */
   constructor(random: Random, full: number) {
@@ -97,8 +99,10 @@ export class Origins {
 
   /** The server's clock now, if a speaking answer has told it and our own has not been put back since. */
   serverTime(origin: string, now: number): number | undefined {
+    if (now < this.#seen) for (const standing of this.#origins.values()) standing.told = undefined;
+    this.#seen = now;
     const told = this.#origins.get(origin)?.told;
-    return told && now >= told.at ? told.server + now - told.at : undefined;
+    return told && told.server + now - told.at;
   }
 
   #of(origin: string): Standing {

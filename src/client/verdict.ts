@@ -50,10 +50,30 @@ export function eventOf(
 
 function judge(result: AttemptResult, operation: ResolvedOperation, options: ResolvedOptions, at: number): Verdict {
   try {
-    return classify(result.signal, operation.rules, at);
+    const verdict = classify(result.signal, operation.rules, at);
+    if (isVerdict(verdict)) return verdict;
+    throw new TypeError("it answered with no verdict; it must answer synchronously");
   } catch (cause) {
-    options.log({ level: "error", message: "the profile's `read` threw", name: operation.name, cause });
+    options.log({ level: "error", message: "the profile's `read` failed", name: operation.name, cause });
     return { kind: "retry", certain: false };
+  }
+}
+
+/** A profile may be plain JavaScript. */
+function isVerdict(verdict: Verdict): boolean {
+  switch (verdict.kind) {
+    case "succeeded":
+    case "refused":
+    case "key_expired":
+      return true;
+    case "misused":
+      return ["key_reused", "unprocessable", "key_missing"].includes(verdict.code);
+    case "blocked":
+      return ["credentials", "redirected", "refused", "headers", "operation"].includes(verdict.by);
+    case "retry":
+      return verdict.after === undefined || (Number.isFinite(verdict.after) && verdict.after >= 0);
+    default:
+      return false;
   }
 }
 

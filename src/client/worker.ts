@@ -246,12 +246,11 @@ export class Worker {
 
   async #sleepUntil(record: OperationRecord): Promise<void> {
     const { options, platform } = this.#parts;
-    const { lease, parked, delay, nextAttemptAt } = record;
+    const { lease, parked, nextAttemptAt } = record;
     const now = options.clock.now();
     if (parked || platform.isOffline()) return this.#sleep(platform.pollEvery, record.id);
     if (lease) return this.#sleep(Math.min(lease.until - now, platform.pollEvery), record.id);
-    // A clock that has jumped back must not lengthen a wait.
-    return this.#sleep(Math.min(nextAttemptAt - now, delay, SLICE), record.id);
+    return this.#sleep(Math.min(nextAttemptAt - now, SLICE), record.id);
   }
 
   /** Sleeps until the time is over, or until someone wakes this id, or the sdk closes. */

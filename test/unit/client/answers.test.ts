@@ -289,4 +289,20 @@ describe("refusals", () => {
     isBroken = false;
     expect(await app.until(sending)).toMatchObject({ code: "rejected", status: 201 });
   });
+
+  test.each<[string, () => unknown]>([
+    ["a promise", async () => undefined],
+    ["a word", () => "succeeded"],
+    ["a kind that there is not", () => ({ kind: "won" })],
+    ["a wait that is none", () => ({ kind: "retry", certain: true, after: Number.NaN })],
+  ])("I4 a profile that answers with %s decides nothing, and the operation stays", async (_, answer) => {
+    let isBroken = true;
+    const read = (): undefined => (isBroken ? (answer() as undefined) : undefined);
+    const app = createTestSdk({ operations, profile: { name: "odd", read } });
+    const sending = app.sdk.operation("transfer", { amount: 1 }).send();
+    await app.advance("2s");
+    expect(await app.sdk.counts()).toEqual({ pending: 1 });
+    isBroken = false;
+    expect(await app.until(sending)).toMatchObject({ source: "replayed" });
+  });
 });

@@ -87,6 +87,20 @@ describe("headers()", () => {
     expect(await app.until(sending)).toMatchObject({ source: "executed" });
   });
 
+  test("one operation's failing headers() holds up no other of the same origin", async () => {
+    const refund = post<Transfer>("/refunds", {
+      headers: () => {
+        throw new Error("no token for refunds");
+      },
+    });
+    const app = createTestSdk({ operations: { ...operations, refund }, retry: { cap: "1s" } });
+    void fate(app.sdk.operation("refund", { amount: 1 }).send());
+    await app.advance("30s");
+    const at = app.clock.now();
+    await app.until(app.sdk.operation("transfer", { amount: 1 }).send());
+    expect(app.clock.now()).toBe(at);
+  });
+
   test.each([
     ["a value that HTTP cannot carry", () => ({ authorization: "Bearer\nsecret-1" }) as HeaderMap],
     ["a name that HTTP cannot carry", () => ({ "odd name": "secret-1" }) as HeaderMap],

@@ -2,7 +2,7 @@ import { post } from "samekey";
 import { conflict, createTestSdk, delay, lose, stall, status, unreachable } from "samekey/testing";
 import { describe, expect, test } from "vitest";
 import { realClock } from "../../../src/platform/real-clock.js";
-import { fate, type Receipt, type Transfer } from "./kit.js";
+import { createBrowser, fate, type Receipt, type Transfer } from "./kit.js";
 
 const operations = { transfer: post<Transfer, Receipt>("/transfers") };
 const order = { intent: "order-1" };
@@ -68,6 +68,23 @@ describe("Retry-After", () => {
     await app.until(second);
     expect(app.clock.now() - at).toBeGreaterThanOrEqual(3_600_000);
     expect(app.server.calls).toHaveLength(3);
+  });
+
+  test("holds for a tab that waited for its slot while another made an attempt", async () => {
+    const browser = createBrowser();
+    const [one, two] = [browser.open({ operations, concurrency: 1 }), browser.open({ operations })];
+    await browser.clock.until(one.operation("transfer", { amount: 1 }, order).save());
+    browser.server.script(delay("5s"), status(503, { headers: { "retry-after": "3600" } }));
+    const first = one.operation("transfer", { amount: 0 }).send();
+    await browser.clock.advance(10);
+    const waiting = one.operation("transfer", { amount: 1 }, order).send();
+    await browser.clock.advance(10);
+    void two.operation("transfer", { amount: 1 }, order).send();
+    await browser.clock.until(first);
+    const at = browser.clock.now();
+    await browser.clock.until(waiting);
+    expect(browser.clock.now() - at).toBeGreaterThan(3_590_000);
+    expect(browser.server.calls).toHaveLength(3);
   });
 
   test("one that passes the last permitted attempt ends the operation now", async () => {
@@ -240,6 +257,18 @@ describe("a clock that jumps", () => {
     expect(await app.until(sending)).toMatchObject({ name: "UnknownOutcomeError", code: "key_expired" });
     const first = app.server.calls[1]?.at ?? 0;
     expect((app.server.calls.at(-1)?.at ?? 0) - first).toBeLessThan(DAY);
+  });
+
+  test("back by less than has passed: the window is not longer for it", async () => {
+    const app = createTestSdk({ operations });
+    await app.until(app.sdk.operation("transfer", { amount: 0 }).send());
+    app.server.script(lose.response(), status(503, { ...forever, headers: { "retry-after": "3600" } }));
+    const sending = fate(app.sdk.operation("transfer", { amount: 1 }, order).send());
+    await app.advance("20h");
+    app.clock.jump(-10 * 3_600_000);
+    expect(await app.until(sending)).toMatchObject({ name: "UnknownOutcomeError", code: "key_expired" });
+    const times = app.server.calls.slice(1).map(({ at }) => at);
+    expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeLessThan(DAY);
   });
 
   test("back: without doubt nothing is parked for days", async () => {

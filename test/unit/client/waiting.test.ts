@@ -324,6 +324,32 @@ describe("close", () => {
     expect(record).toMatchObject({ state: "pending", sentAt: undefined, uncertainSince: undefined, mark: undefined });
   });
 
+  test("with a record being written whose headers() would never come: it does not wait for them", async () => {
+    const watched = createWatchedStore();
+    const app = createTestSdk({ operations, store: watched.store, headers: () => new Promise<never>(() => {}) });
+    watched.break("insert", async (run) => {
+      await app.clock.sleep(6000);
+      return run();
+    });
+    const sending = fate(app.sdk.operation("transfer", { amount: 1 }, order).send());
+    await app.advance(100);
+    await app.until(app.sdk.close(), "10s");
+    expect(await app.until(sending)).toMatchObject({ code: "closed" });
+  });
+
+  test("while sends wait for a breaker: they are turned away at once", async () => {
+    const app = createTestSdk({ operations, concurrency: 1 });
+    app.server.script(status(503, { times: 5 }));
+    const sending = [1, 2, 3].map((amount) => fate(app.sdk.operation("transfer", { amount }).send()));
+    while (app.server.calls.length < 5) await app.advance(50);
+    const at = app.clock.now();
+    await app.until(app.sdk.close());
+    expect(app.clock.now()).toBe(at);
+    await app.advance("1h");
+    expect(app.server.calls).toHaveLength(5);
+    for (const error of await Promise.all(sending)) expect(error).toMatchObject({ code: "closed" });
+  });
+
   test("twice is once; timeout as asked; `await using`", async () => {
     const app = createTestSdk({ operations });
     app.server.script(delay("1h"));
