@@ -21,7 +21,7 @@ export interface AttemptEnvironment {
   readonly baseOrigin: string | undefined;
   /** Headers of the call that were not kept; absent after a restart. */
   readonly transient: Headers | undefined;
-  /** Asked synchronously, right before fetch: whether this record may be sent as its owner now. */
+  /** Asked synchronously, right before fetch: whether this record may be sent now, and as its owner. */
   readonly mayBeSent: (record: OperationRecord) => boolean;
   /** Fresh for this attempt. Aborted by its time-out, and by whoever closes the sdk or signs the owner out. */
   readonly controller: AbortController;
@@ -38,7 +38,7 @@ export interface AttemptResult {
   readonly health: Health;
   readonly response?: StoredResponse;
   readonly block?: BlockedBy;
-  /** Not sent because someone else is signed in now: nothing to retry until the owner is back. */
+  /** Not sent because someone else is signed in now, or its time is over: no failure, and no reason to wait. */
   readonly foreign?: boolean;
   readonly timedOut?: boolean;
   readonly status?: number;
@@ -131,7 +131,7 @@ function broken({ sent, answer }: Progress, signal: AbortSignal, error: unknown)
   return { ...unsent(error), health: sent === 0 ? "unknown" : "failed" };
 }
 
-const foreign = new Error("samekey: another owner is signed in");
+const foreign = new Error("samekey: another owner is signed in, or its time is over");
 
 function unsent(error: unknown): AttemptResult {
   return { signal: { kind: "unsent" }, health: "unknown", error };

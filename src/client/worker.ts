@@ -1,5 +1,6 @@
 import pRetry from "p-retry";
 import { mintUuid } from "../core/key.js";
+import { isTimely } from "../core/moves.js";
 import { hasOutcome, isDue, isHeld, isSettled, type OperationRecord } from "../core/record.js";
 import { transition } from "../core/transition.js";
 import { PendingError } from "../errors.js";
@@ -278,7 +279,11 @@ export class Worker {
         seesRedirects: platform.seesRedirects,
         baseOrigin: this.#parts.baseOrigin(),
         transient: journal.livesOf(record.id).find(({ draft }) => draft?.transient)?.draft?.transient,
-        mayBeSent: ({ owner }) => !this.closed && !controller.signal.aborted && owners.mayAct(owner),
+        mayBeSent: ({ owner }) =>
+          !this.closed &&
+          !controller.signal.aborted &&
+          owners.mayAct(owner) &&
+          isTimely(record, clock.now(), this.serverTime(record)),
         controller,
       });
     } catch (error) {

@@ -45,6 +45,14 @@ export function windowLeft(record: OperationRecord, at: number, serverAt: number
   return isLost ? 0 : length - elapsed;
 }
 
+/** Whether an attempt that has begun may go out by now: a process may sleep for days between its mark and its first byte. */
+export function isTimely(record: OperationRecord, at: number, serverAt: number | undefined): boolean {
+  if (at >= (record.deadline ?? Number.POSITIVE_INFINITY)) return false;
+  if (record.uncertainSince !== undefined) return windowLeft(record, at, serverAt) > 0;
+  const { retention } = record.wire;
+  return at - (record.sentAt ?? at) <= retention - windowMargin(retention);
+}
+
 /** The latest time that the record has seen. */
 function latest(record: OperationRecord, start: number): number {
   const last = record.history.at(-1);

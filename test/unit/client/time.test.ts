@@ -1,4 +1,4 @@
-import { post } from "samekey";
+import { type Duration, post } from "samekey";
 import { conflict, createTestSdk, delay, lose, stall, status, unreachable } from "samekey/testing";
 import { describe, expect, test } from "vitest";
 import { realClock } from "../../../src/platform/real-clock.js";
@@ -223,6 +223,48 @@ describe("the key's window", () => {
     const sending = app.sdk.operation("transfer", { amount: 1 }, { key: "mine" }).send();
     expect(await app.until(fate(sending))).toMatchObject({ code: "expired", key: "mine" });
     expect(app.server.calls).toHaveLength(1);
+  });
+});
+
+describe("a process that sleeps between the mark and the first byte", () => {
+  /** Asleep during `headers()` of the attempt of this number. */
+  async function fallAsleep(attempt: number, deadline?: Duration) {
+    let wake = (): void => {};
+    const asleep = new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+    let reached = false;
+    const headers = async (context: { attempt: number }) => {
+      if (context.attempt === attempt) reached = true;
+      if (context.attempt === attempt) await asleep;
+      return {};
+    };
+    const app = createTestSdk({ operations, headers });
+    app.server.script(lose.response());
+    const sending = fate(app.sdk.operation("transfer", { amount: 1 }, { ...order, deadline }).send());
+    while (!reached) await app.advance(100);
+    const [record] = await app.store.page({});
+    app.clock.jump(25 * 3_600_000);
+    wake();
+    return { app, sending, key: record?.key };
+  }
+
+  test("I6 with doubt: nothing is sent past the window", async () => {
+    const { app, sending } = await fallAsleep(2);
+    expect(await app.until(sending)).toMatchObject({ code: "key_expired", record: { state: "unresolved" } });
+    expect(app.server.calls).toHaveLength(1);
+  });
+
+  test("I6 without: not under the old key, which another process may have sent meanwhile", async () => {
+    const { app, sending, key } = await fallAsleep(1);
+    expect(await app.until(sending)).toMatchObject({ source: "replayed" });
+    expect(new Set(app.server.calls.map((call) => call.key))).not.toContain(key);
+  });
+
+  test("not after its deadline", async () => {
+    const { app, sending } = await fallAsleep(1, "1h");
+    expect(await app.until(sending)).toMatchObject({ code: "expired" });
+    expect(app.server.calls).toHaveLength(0);
   });
 });
 
