@@ -3,7 +3,7 @@ import { join } from "node:path";
 import ky from "ky";
 import { load } from "../support/build.mjs";
 import { serve } from "../support/child.mjs";
-import { atLeast, byTurns, median, perSecond, ratio, times } from "../support/figures.mjs";
+import { atLeast, beside, byTurns, paced } from "../support/figures.mjs";
 import { transfer, uuid } from "../support/transfer.mjs";
 
 const IN_FLIGHT = 64;
@@ -24,15 +24,13 @@ export async function measure({ quick, dist, home }) {
   const target = `${server.said}/transfers`;
   const key = () => ({ "idempotency-key": uuid(Date.now()) });
 
-  /** Requests per second, with so many under way at any time. */
-  const rate = (send) => async () => {
+  /** So many requests, with a number of them under way at any time. */
+  const rate = (send) => () => {
     let left = SENDS;
     const lane = async () => {
       while (left-- > 0) await send(transfer(left));
     };
-    const started = performance.now();
-    await Promise.all(Array.from({ length: IN_FLIGHT }, lane));
-    return (SENDS * 1000) / (performance.now() - started);
+    return paced(SENDS, () => Promise.all(Array.from({ length: IN_FLIGHT }, lane)));
   };
   const contestants = {
     samekey: rate(async (body) => (await sdk.operation("transfer", body).send()).data),
@@ -43,19 +41,19 @@ export async function measure({ quick, dist, home }) {
       return response.json();
     }),
   };
-  await byTurns(3, contestants);
+  await byTurns(5, contestants);
   const samples = await byTurns(quick ? 12 : 45, contestants);
   await sdk.close();
   server.stop();
 
   const row = (name, budget) => {
-    const share = ratio(samples.samekey, samples[name]);
+    const { ours, theirs, share, text } = beside(samples.samekey, samples[name]);
     return {
       what: `\`send()\` on SQLite, ${IN_FLIGHT} in flight, against bare \`${name}\``,
-      measured: perSecond(median(samples.samekey)),
-      limit: `bare \`${name}\` ${perSecond(median(samples[name]))}`,
-      ratio: times(share),
-      ...atLeast(share.median, budget),
+      measured: ours,
+      limit: `bare \`${name}\` ${theirs}`,
+      ratio: text,
+      ...atLeast(share, budget),
     };
   };
   return [row("ky", 1), row("fetch", 0.65)];

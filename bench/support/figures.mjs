@@ -33,6 +33,32 @@ export function ratio(ours, theirs) {
   return { median: median(ratios), from: quantile(ratios, 0.25), to: quantile(ratios, 0.75) };
 }
 
+/** How fast `count` operations went, and what each cost this process: the one depends on what else is running. */
+export async function paced(count, act) {
+  const cpu = process.cpuUsage();
+  const started = performance.now();
+  await act();
+  const took = performance.now() - started;
+  const { user, system } = process.cpuUsage(cpu);
+  return { rate: (count * 1000) / took, cpu: (user + system) / count };
+}
+
+/** How one contestant stands beside another, by time and by the processor's time. */
+export function beside(ours, theirs) {
+  const column = (samples, name) => samples.map((sample) => sample[name]);
+  const told = (samples) =>
+    `${perSecond(median(column(samples, "rate")))}, CPU ${micros(median(column(samples, "cpu")))}`;
+  const share = ratio(column(ours, "rate"), column(theirs, "rate"));
+  const byCpu = median(column(theirs, "cpu")) / median(column(ours, "cpu"));
+  return {
+    ours: told(ours),
+    theirs: told(theirs),
+    share: share.median,
+    text: `${times(share)}; by CPU ${byCpu.toFixed(2)}`,
+  };
+}
+
+export const micros = (n) => `${n.toFixed(n < 100 ? 1 : 0)} µs`;
 export const thousands = (n) => Math.round(n).toLocaleString("en-US");
 export const ms = (n) => `${n < 10 ? n.toFixed(2) : n.toFixed(1)} ms`;
 export const perSecond = (n) => `${thousands(n)}/s`;
