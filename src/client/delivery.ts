@@ -1,4 +1,5 @@
 import type { OperationRecord } from "../core/record.js";
+import { transition } from "../core/transition.js";
 import type { Journal } from "./journal.js";
 import type { ResolvedOperation, ResolvedOptions } from "./options.js";
 
@@ -26,7 +27,13 @@ export async function deliver(
       const outcome = await reconcile(record);
       if (outcome === "applied" || outcome === "not-applied") {
         const event = { type: "reconcile", at: clock.now(), outcome, hook: settled !== undefined } as const;
-        resolved = (await journal.change(id, event)) ?? record;
+        // It answers for the attempts that there were when it was asked, and for none that was made since.
+        const isAsAsked = (standing: OperationRecord): boolean =>
+          standing.state === "unresolved" && !standing.resolution && standing.attempts === record.attempts;
+        const apply = (standing: OperationRecord): OperationRecord =>
+          isAsAsked(standing) ? transition(standing, event) : standing;
+        const after = await journal.update(id, apply);
+        if (after?.resolution) resolved = after;
       }
     }
     await settled?.(resolved);

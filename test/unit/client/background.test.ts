@@ -311,6 +311,31 @@ describe("the settled hook", () => {
     expect((await app.store.page({})).every(({ delivered }) => delivered)).toBe(true);
   });
 
+  test("I5 an answer of `reconcile` that is older than the latest attempt decides nothing", async () => {
+    const answers: ((outcome: "not-applied") => void)[] = [];
+    const told: string[] = [];
+    const app = createTestSdk({
+      operations: {
+        transfer: post<Transfer>("/transfers", {
+          retry: { attempts: 1 },
+          reconcile: () => new Promise<"not-applied">((resolve) => answers.push(resolve)),
+          settled: ({ state }) => void told.push(state),
+        }),
+      },
+    });
+    app.server.script(lose.request(), lose.response());
+    const { id } = (await app.until(fate(app.sdk.operation("transfer", { amount: 1 }).send()))) as { id: string };
+    await app.advance("1s");
+    await app.until(app.sdk.retry(id));
+    app.sdk.start();
+    await app.advance("1s");
+    expect(app.server.effects).toHaveLength(1);
+    answers[0]?.("not-applied");
+    await app.advance("1s");
+    expect(await app.store.get(id)).toMatchObject({ state: "unresolved", resolution: undefined });
+    expect(told).toEqual(["unresolved"]);
+  });
+
   test("`reconcile` is asked first about an unknown outcome", async () => {
     const told: string[] = [];
     const answers = ["throws", "applied"];
