@@ -155,7 +155,9 @@ async function follow(
     });
     const location = response.headers.get("location");
     const followed = env.seesRedirects && record.wire.redirect === "same-origin";
-    const again = followed && (response.status === 307 || response.status === 308) && location !== null;
+    // One that speaks for the key is an answer: it tells where the effect can be seen.
+    const asks = (response.status === 307 || response.status === 308) && !speaksForKey(response.headers);
+    const again = followed && asks && location !== null;
     if (!again || hop >= MAX_HOPS || !URL.canParse(location, url)) return response;
     const target = new URL(location, url);
     if (target.origin !== record.origin) return response;

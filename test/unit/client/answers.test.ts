@@ -152,6 +152,13 @@ describe("redirects", () => {
     expect(app.server.calls).toHaveLength(1);
   });
 
+  test.each([307, 308] as const)("%i that speaks for the key is its answer, and is not followed", async (code) => {
+    const headers = { location: "https://api.example.com/elsewhere", "idempotency-status": "executed" };
+    const { app, send } = createApp(status(code, { headers }));
+    expect(await send()).toMatchObject({ status: code, source: "executed" });
+    expect(app.server.calls).toHaveLength(1);
+  });
+
   test("a loop of redirects ends", async () => {
     const { app, send } = createApp(redirect("/again", { times: Number.POSITIVE_INFINITY }));
     expect(await send()).toMatchObject({ code: "blocked", record: { blockedBy: "redirected" } });
