@@ -40,6 +40,8 @@ export interface AttemptResult {
   readonly block?: BlockedBy;
   /** Not sent because someone else is signed in now, or its time is over: no failure, and no reason to wait. */
   readonly foreign?: boolean;
+  /** Not sent, although fetch was called: it counts as an attempt. */
+  readonly made?: boolean;
   readonly timedOut?: boolean;
   readonly status?: number;
   /** What was thrown, for the history and the log. */
@@ -128,7 +130,7 @@ function broken({ sent, answer }: Progress, signal: AbortSignal, error: unknown)
   }
   if (error === foreign) return { ...unsent(undefined), foreign: true };
   if (error instanceof MisuseError && sent === 0) return { ...unsent(error), fault: error };
-  return { ...unsent(error), health: sent === 0 ? "unknown" : "failed" };
+  return sent === 0 ? unsent(error) : { ...unsent(error), health: "failed", made: true };
 }
 
 const foreign = new Error("samekey: another owner is signed in, or its time is over");

@@ -42,7 +42,7 @@ export function eventOf(
     hook: operation.hooked,
   };
   if (isUnsent) {
-    return { type: "unsent", block: result.block, maxAttempts: result.foreign ? undefined : attempts, ...ended };
+    return { type: "unsent", block: result.block, maxAttempts: result.made ? attempts : undefined, ...ended };
   }
   const { response, timedOut } = result;
   return { type: "answer", verdict, response, timedOut, maxAttempts: attempts, patience: PATIENCE, mint, ...ended };

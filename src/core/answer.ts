@@ -10,7 +10,8 @@ type Answer = EventOf<"answer">;
 /** Nothing was sent: round again, or blocked. */
 export function unsent(record: OperationRecord, event: EventOf<"unsent">): OperationRecord {
   const sentAt = record.mark?.first ? undefined : record.sentAt;
-  const after = remember({ ...record, mark: undefined, sentAt }, event.entry);
+  const unmade = event.maxAttempts === undefined ? (record.unmade ?? 0) + 1 : record.unmade;
+  const after = remember({ ...record, mark: undefined, sentAt, unmade }, event.entry);
   if (event.block) return block(after, event.block);
   return again(after, event, event.maxAttempts ?? Number.POSITIVE_INFINITY, 0);
 }
@@ -114,7 +115,7 @@ function tooLate(
   maxAttempts: number,
   asked: number,
 ): ReturnType<typeof endOf> {
-  if (record.attempts >= maxAttempts) return givenUp(record, "attempts");
+  if (record.attempts - (record.unmade ?? 0) >= maxAttempts) return givenUp(record, "attempts");
   const left = timeLeft(record, event);
   if (asked < left && left >= 2) return undefined;
   const byKey = windowLeft(record, event.at, event.serverAt) <= left;

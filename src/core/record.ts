@@ -146,6 +146,8 @@ export interface OperationRecord {
   readonly code?: string | undefined;
   /** Attempts started, provably unsent ones included. */
   readonly attempts: number;
+  /** Of those, how many do not count towards the limit: `fetch` was never called. */
+  readonly unmade?: number | undefined;
   /** Attempts that ran into their own time-out. */
   readonly timeouts: number;
   /** The last 20. */
@@ -200,6 +202,7 @@ const BLANK: { readonly [Field in keyof OperationRecord]-?: undefined } = {
   blockedBy: undefined,
   code: undefined,
   attempts: undefined,
+  unmade: undefined,
   timeouts: undefined,
   history: undefined,
   mark: undefined,

@@ -1,5 +1,5 @@
 import { type HeaderMap, post } from "samekey";
-import { createTestSdk, lose, status, unauthorized } from "samekey/testing";
+import { createTestSdk, lose, status, unauthorized, unreachable } from "samekey/testing";
 import { describe, expect, test } from "vitest";
 import { collect, fate, type Receipt, type Transfer } from "./kit.js";
 
@@ -85,6 +85,22 @@ describe("headers()", () => {
     expect(record?.sentAt).toBeUndefined();
     failures = 0;
     expect(await app.until(sending)).toMatchObject({ source: "executed" });
+  });
+
+  test("one that throws uses up no attempt", async () => {
+    let failures = 5;
+    const headers = () => {
+      if (failures-- > 0) throw new Error("no token now");
+      return {};
+    };
+    const app = createTestSdk({ operations, headers, retry: { attempts: 2 } });
+    app.server.script(unreachable());
+    const result = await app.until(app.sdk.operation("transfer", { amount: 1 }).send());
+    expect(result).toMatchObject({ source: "executed", attempts: 7 });
+    app.server.script(unreachable({ times: 2 }));
+    expect(await app.until(fate(app.sdk.operation("transfer", { amount: 2 }).send()))).toMatchObject({
+      code: "expired",
+    });
   });
 
   test("one operation's failing headers() holds up no other of the same origin", async () => {
