@@ -19,6 +19,7 @@ import { Owners } from "./owners.js";
 import { PendingList } from "./pending.js";
 import type { Platform } from "./platform-port.js";
 import { Recorder } from "./recorder.js";
+import { readError } from "./result.js";
 import type { AnyDefinition, CallOptions, Operations, SdkOptions, TypesOf } from "./types.js";
 import { Waiting } from "./waiting.js";
 import { Worker } from "./worker.js";
@@ -277,8 +278,13 @@ class SamekeySdk {
     return this.#operator.cancel(id);
   }
 
-  retry(id: string): Promise<OperationRecord> {
-    return this.#act(id, (common, record) => ({ ...common, type: "retry", serverAt: this.#worker.serverTime(record) }));
+  async retry(id: string): Promise<OperationRecord> {
+    const record = await this.#act(id, (common, standing) => {
+      return { ...common, type: "retry", serverAt: this.#worker.serverTime(standing) };
+    });
+    // It was blocked, and its time is over: that was written down instead.
+    if (record.state === "unresolved" && !record.resolution) throw await readError(record);
+    return record;
   }
 
   async discard(id: string, why: { readonly reason: string }): Promise<OperationRecord> {

@@ -176,6 +176,16 @@ describe("the key's window", () => {
     expect(app.server.calls).toHaveLength(count);
   });
 
+  test("F44 retried by hand after the window, although blocked: refused as expired, and called what it is", async () => {
+    const app = createTestSdk({ operations });
+    app.server.script(lose.response(), status(401));
+    const { id } = (await app.until(fate(app.sdk.operation("transfer", { amount: 1 }).send()))) as { id: string };
+    await app.advance("25h");
+    const error = await app.until(fate(app.sdk.retry(id)));
+    expect(error).toMatchObject({ name: "UnknownOutcomeError", code: "key_expired", record: { state: "unresolved" } });
+    expect(app.server.calls).toHaveLength(2);
+  });
+
   test("F44 offline for longer than the window with doubt: not sent when back", async () => {
     const app = createTestSdk({ operations });
     app.server.script(lose.response());
