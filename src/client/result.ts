@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { isSettled, isUncertain, type OperationRecord, type StoredResponse } from "../core/record.js";
+import { isSettled, type OperationRecord, type StoredResponse } from "../core/record.js";
 import {
   CanceledError,
   type ErrorDetails,
@@ -163,7 +163,6 @@ export async function readError(
 }
 
 function blockedText(record: OperationRecord): string {
-  const applied = isUncertain(record) ? "an earlier attempt may have been applied" : "nothing was applied so far";
   const why: Record<string, string> = {
     credentials: "`headers()` has no credentials for it, or the server asked for others",
     redirected: "the server answered with a redirect, which is not followed for a write",
@@ -171,7 +170,7 @@ function blockedText(record: OperationRecord): string {
     headers: `headers that are not kept cannot be supplied again (${record.request.dropped.join(", ")})`,
     operation: "its operation is not declared by this program",
   };
-  return `${why[record.blockedBy ?? ""] ?? record.blockedBy}; ${applied}`;
+  return why[record.blockedBy ?? ""] ?? `${record.blockedBy}`;
 }
 
 /** The schemas of an operation, as far as they are declared. */
