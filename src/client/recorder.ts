@@ -37,6 +37,7 @@ export class Recorder {
 
   constructor(parts: RecorderParts) {
     this.#parts = parts;
+    parts.worker.isWithheld = (id) => [...this.#doubts.values()].some((some) => some.some((own) => own.id === id));
   }
 
   /**
@@ -121,10 +122,10 @@ export class Recorder {
     }
     const doubtKey = intentKey(draft) ?? draft.id;
     const doubts = this.#doubts.get(doubtKey) ?? [];
-    this.#doubts.delete(doubtKey);
     const fresh = { ...createRecord(draft, options.clock.now(), options.random), seq: 0, rev: 0 };
     const atOnce = live.wanted && draft.lane === undefined && !platform.isOffline() && owners.mayAct(draft.owner);
     const entered = atOnce && gate.tryEnter(draft.origin);
+    this.#doubts.delete(doubtKey);
     let begun = false;
     try {
       const record = entered ? worker.begin(fresh) : fresh;
@@ -139,7 +140,12 @@ export class Recorder {
         }
       }
       if (this.#purges.get(draft.owner) !== purges) {
-        await journal.update(record.id, () => undefined);
+        await journal
+          .update(record.id, () => undefined)
+          .catch((error: unknown) => {
+            void this.#withdraw(doubtKey, [record]);
+            throw error;
+          });
         throw new CanceledError("canceled", { id: record.id, detail: "its owner's operations were purged" });
       }
       live.record ??= inserted.record;
@@ -215,12 +221,12 @@ export class Recorder {
       try {
         const cancel = (found: OperationRecord, own: OperationRecord): OperationRecord => {
           const unbegun = this.#unbegun(found, own);
-          if (!isMine() || found.rev > 1 || unbegun.mark || unbegun.state !== "pending") return found;
+          if (!isMine() || !isOwn(found, own) || unbegun.mark || unbegun.state !== "pending") return found;
           return transition(unbegun, { type: "cancel", at: options.clock.now(), hook: false });
         };
         const found = await Promise.all(records.map((own) => journal.update(own.id, (record) => cancel(record, own))));
         // Not there: a commit may still be under way, but not for so long.
-        if (found.some(Boolean) || pause === PAUSE_CAP) this.#doubts.delete(key);
+        if (isMine() && (found.some(Boolean) || pause === PAUSE_CAP)) this.#doubts.delete(key);
       } catch {
         // It does not answer yet.
       }
@@ -230,11 +236,17 @@ export class Recorder {
 
   /** The record without the attempt that was to begin with it. */
   #unbegun(found: OperationRecord, own: OperationRecord): OperationRecord {
-    if (!found.mark || found.fence !== own.fence || found.rev > 1) return found;
+    if (!found.mark || !isOwn(found, own)) return found;
     const at = this.#parts.options.clock.now();
     const entry = { at, ms: 0, verdict: "not_sent" };
     return transition(found, { type: "unsent", at, fence: own.fence, entry, delay: 0, hook: false });
   }
+}
+
+/** The record that this process wrote, which nobody has claimed since; not one that another wrote under the same id. */
+function isOwn(found: OperationRecord, own: OperationRecord): boolean {
+  const isHeldByOther = found.lease !== undefined && found.lease.holder !== own.lease?.holder;
+  return found.key === own.key && found.createdAt === own.createdAt && found.fence === own.fence && !isHeldByOther;
 }
 
 function intentKey(draft: Draft): string | undefined {

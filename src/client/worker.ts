@@ -23,6 +23,8 @@ const SLICE = 3_600_000;
 /** So many failures of the store in a row are told to whoever waits. */
 const PATIENCE = 5;
 const PAUSE = 200;
+/** How often to look whether others in this process are done with it. */
+const RECHECK = 1_000;
 
 /** What the worker is built from. */
 export interface WorkerParts {
@@ -52,9 +54,13 @@ export class Worker {
   readonly #running = new Map<string, Promise<void>>();
   readonly #sleepers = new Map<string, AbortController>();
   readonly #attempts = new Set<Promise<unknown>>();
+  /** The ids of the attempts. */
+  readonly #underWay = new Set<string>();
   readonly #deadlines: Deadlines;
   readonly #ended = new AbortController();
   #stopWaking: (() => void) | undefined;
+  /** Whether nobody may work on this one yet: it is not known whether it was recorded, and its caller was told so. */
+  isWithheld: (id: string) => boolean = () => false;
   /** Called when something has changed that may make other records due. */
   onProgress: () => void = () => {};
 
@@ -109,12 +115,18 @@ export class Worker {
   /** A claim and the beginning of its attempt, in one write. */
   begin(record: OperationRecord): OperationRecord {
     const { options, holder } = this.#parts;
+    if (this.#isTaken(record.id)) return record;
     const at = options.clock.now();
     const serverAt = this.serverTime(record);
     const hook = this.operationOf(record).hooked;
     const claimed = transition(record, { type: "claim", at, serverAt, holder: holder.id, length: LEASE, hook });
     if (claimed.state !== "pending" || claimed.fence === record.fence) return claimed;
     return transition(claimed, { type: "begin", at, serverAt, mint: this.#mint(at) });
+  }
+
+  /** An attempt is under way here, whatever its lease says (a clock that jumps forward ends them all), or none may be. */
+  #isTaken(id: string): boolean {
+    return this.#underWay.has(id) || this.isWithheld(id);
   }
 
   /** Works on a record that was claimed here: its attempt, which holds a slot, then its hooks. */
@@ -215,6 +227,10 @@ export class Worker {
       const isOurs = standing.lease?.holder === holder.id;
       if (isOurs || (await leases.relieve()) === 0) return standing;
     }
+    if (this.#isTaken(id)) {
+      await this.#sleep(RECHECK, id);
+      return standing;
+    }
     // Hooks need no slot.
     const isAttempt = !hasOutcome(standing);
     if (!isDue(standing, clock.now()) || (isAttempt && !(await gate.enter(standing.origin)))) return standing;
@@ -270,6 +286,7 @@ export class Worker {
     const startedAt = clock.now();
     const waits = (): boolean => journal.livesOf(record.id).some(({ waiting }) => waiting > 0);
     let result: AttemptResult;
+    this.#underWay.add(record.id);
     try {
       result = await attempt(record, {
         operation,
@@ -289,6 +306,7 @@ export class Worker {
     } catch (error) {
       result = { signal: { kind: "thrown" }, health: "unknown", error };
     }
+    this.#underWay.delete(record.id);
     const at = clock.now();
     if (result.serverDate !== undefined) origins.learnClock(record.origin, result.serverDate, at);
     const serverAt = this.serverTime(record);

@@ -1,7 +1,7 @@
 import { type ErrorCode, post, StoreError } from "samekey";
-import { createTestSdk, lose } from "samekey/testing";
+import { createTestSdk, lose, stall } from "samekey/testing";
 import { describe, expect, test } from "vitest";
-import { createWatchedStore, failing, fate, type Receipt, type Transfer } from "./kit.js";
+import { createBrowser, createWatchedStore, failing, fate, type Receipt, type Transfer } from "./kit.js";
 
 const operations = { transfer: post<Transfer, Receipt>("/transfers") };
 const order = { intent: "order-1" };
@@ -202,6 +202,75 @@ describe("a store that fails", () => {
     expect(await other()).toMatchObject({ source: "executed" });
     expect(app.server.effects).toHaveLength(1);
   });
+
+  test("in doubt: nobody here sends it before it is canceled, although its lease is over", async () => {
+    const { app, watched } = createApp();
+    app.sdk.start();
+    watched.break("insert", failing("stalled", "after"));
+    for (const verb of ["update", "claim"] as const) watched.break(verb, failing("stalled"));
+    const { id } = (await app.until(fate(app.sdk.operation("transfer", { amount: 1 }).send()))) as { id: string };
+    await app.advance("3m");
+    for (const verb of ["insert", "update", "claim"] as const) watched.mend(verb);
+    // Makes the drain look at once.
+    await app.until(app.sdk.operation("transfer", { amount: 2 }).save());
+    const sending = fate(app.sdk.attach(id).send());
+    expect(await app.until(sending)).toMatchObject({ code: "canceled" });
+    await app.advance("5m");
+    expect(app.server.calls.map((call) => call.text())).toEqual(['{"amount":2}']);
+  });
+
+  test("in doubt, and taken over by a write of unknown fate too: canceled all the same", async () => {
+    const { app, watched } = createApp();
+    watched.break("insert", failing("stalled", "after"));
+    watched.break("update", failing("stalled"));
+    const handle = app.sdk.operation("transfer", { amount: 1 });
+    const { id } = (await app.until(fate(handle.send()))) as { id: string };
+    watched.mend("insert");
+    watched.break("update", failing("not_durable", "after"));
+    expect(await app.until(fate(handle.send()))).toMatchObject({ code: "not_durable" });
+    watched.mend("update");
+    await app.advance("5m");
+    app.sdk.start();
+    await app.advance("5m");
+    expect(await app.store.get(id)).toMatchObject({ state: "canceled" });
+    expect(app.server.calls).toHaveLength(0);
+  });
+
+  test("in doubt twice: the clean-up of the first doubt does not end that of the second", async () => {
+    const { app, watched } = createApp();
+    watched.break("insert", failing("stalled"));
+    watched.break("update", async (run) => {
+      await app.clock.sleep(500);
+      return run();
+    });
+    const handle = app.sdk.operation("transfer", { amount: 1 });
+    const first = (await app.until(fate(handle.send()))) as { id: string };
+    await app.advance(400);
+    // The first clean-up, which is under way, finds it; it is the second's to cancel.
+    watched.break("insert", failing("stalled", "after"));
+    await app.until(fate(handle.send()));
+    await app.advance("5m");
+    expect(await app.store.get(first.id)).toMatchObject({ state: "canceled" });
+  });
+
+  test.each(["saved", "sent"] as const)(
+    "a doubt leaves alone what another process has %s under the same id",
+    async (how) => {
+      const browser = createBrowser();
+      const watched = createWatchedStore(browser.store);
+      const here = browser.open({ operations, store: watched.store });
+      const there = browser.open({ operations });
+      watched.break("insert", failing("stalled"));
+      const call = { id: "op-1" };
+      await browser.clock.until(fate(here.operation("transfer", { amount: 1 }, call).send()));
+      browser.server.script(stall(), lose.response());
+      const handle = there.operation("transfer", { amount: 1 }, call);
+      const sending = how === "saved" ? handle.save() : handle.send();
+      await browser.clock.advance("10s");
+      expect(await browser.store.get("op-1")).toMatchObject({ state: "pending", attempts: how === "saved" ? 0 : 1 });
+      await browser.clock.until(sending);
+    },
+  );
 
   test("at the mark of a later attempt: it is not made, and the operation goes on when the store is back", async () => {
     const { app, watched } = createApp();

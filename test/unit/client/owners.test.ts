@@ -1,7 +1,7 @@
 import { post } from "samekey";
 import { createTestSdk, delay, lose, unauthorized } from "samekey/testing";
 import { describe, expect, test } from "vitest";
-import { collect, createBrowser, createWatchedStore, fate, type Receipt, type Transfer } from "./kit.js";
+import { collect, createBrowser, createWatchedStore, failing, fate, type Receipt, type Transfer } from "./kit.js";
 
 const operations = { transfer: post<Transfer, Receipt>("/transfers") };
 const order = { intent: "order-1" };
@@ -276,6 +276,24 @@ describe("purge", () => {
     await app.until(app.sdk.purge("single"));
     expect(await app.until(sending)).toMatchObject({ code: "canceled" });
     expect(await app.store.page({})).toEqual([]);
+    expect(app.server.calls).toHaveLength(0);
+  });
+
+  test("during an insert, and the store fails to remove it: not sent either", async () => {
+    const watched = createWatchedStore();
+    const app = createTestSdk({ operations, store: watched.store });
+    watched.break("insert", async (run) => {
+      await app.clock.sleep(100);
+      return run();
+    });
+    const sending = fate(app.sdk.operation("transfer", { amount: 1 }, order).send());
+    await app.advance(50);
+    await app.until(app.sdk.purge("single"));
+    watched.break("update", failing("stalled"));
+    expect(await app.until(sending)).toMatchObject({ code: "stalled" });
+    watched.mend("update");
+    app.sdk.start();
+    await app.advance("10m");
     expect(app.server.calls).toHaveLength(0);
   });
 

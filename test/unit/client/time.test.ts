@@ -334,6 +334,21 @@ describe("a clock that jumps", () => {
     expect(app.clock.steady.now() - steady).toBeLessThan(60_000);
   });
 
+  test("I7 forward, during an attempt: no other is made beside it", async () => {
+    const app = createTestSdk({ operations });
+    app.sdk.start();
+    app.server.script(delay("20s"));
+    const sending = app.sdk.operation("transfer", { amount: 1 }, order).send();
+    await app.advance("2s");
+    app.clock.jump(3_600_000);
+    // Makes the drain look at once.
+    await app.until(app.sdk.operation("transfer", { amount: 2 }).save());
+    const again = app.sdk.operation("transfer", { amount: 1 }, order).send();
+    expect(await app.until(sending)).toMatchObject({ source: "executed", attempts: 1 });
+    expect(await app.until(again)).toMatchObject({ attempts: 1 });
+    expect(app.server.calls).toHaveLength(2);
+  });
+
   test("back, during an attempt that hangs: its time-out comes, whatever else begins", async () => {
     const app = createTestSdk({ operations });
     app.server.script(delay("1h", { leg: "request" }));
