@@ -171,6 +171,25 @@ describe("across tabs", () => {
     expect(handle.getSnapshot().outcome).toMatchObject({ state: "succeeded" });
   });
 
+  test("news that was overtaken is not shown", async () => {
+    const browser = createBrowser();
+    const watched = createWatchedStore(browser.store);
+    const [one, two] = [browser.open({ operations }), browser.open({ operations, store: watched.store })];
+    const { id } = await browser.clock.until(one.operation("transfer", { amount: 1 }).save());
+    const handle = two.attach(id);
+    handle.subscribe(() => {});
+    await browser.clock.advance(10);
+    watched.break("get", async (run) => {
+      const read = await run();
+      await browser.clock.sleep(1000);
+      return read;
+    });
+    await browser.clock.until(one.retry(id));
+    await browser.clock.until(two.cancel(id));
+    await browser.clock.advance("2s");
+    expect(handle.getSnapshot().state).toBe("canceled");
+  });
+
   test("a store that fails when news comes breaks nothing", async () => {
     const browser = createBrowser();
     const watched = createWatchedStore(browser.store);

@@ -1,5 +1,5 @@
 import { post } from "samekey";
-import { createTestSdk, delay, lose, unauthorized } from "samekey/testing";
+import { createTestSdk, delay, lose, status, unauthorized } from "samekey/testing";
 import { describe, expect, test } from "vitest";
 import { collect, createBrowser, createWatchedStore, failing, fate, type Receipt, type Transfer } from "./kit.js";
 
@@ -333,4 +333,20 @@ test("adopt hands an operation to another owner, not while an attempt is in flig
   for (const wrong of ["", "*", 7]) {
     expect(await fate(app.sdk.adopt(id, wrong as string))).toMatchObject({ code: "bad_option" });
   }
+});
+
+test("an adopted operation is not sent with the headers of the call that recorded it", async () => {
+  const { session, owner } = createSession();
+  const app = createTestSdk({ operations, owner });
+  app.server.script(status(503, { headers: { "retry-after": "60" } }));
+  const headers = { authorization: "Bearer ada" };
+  const sending = fate(app.sdk.operation("transfer", { amount: 1 }, { id: "op-1", headers }).send());
+  await app.advance("1s");
+  session.user = "bob";
+  await app.until(app.sdk.adopt("op-1", "bob"));
+  await app.advance("2m");
+  await app.until(app.sdk.resume());
+  expect(app.server.calls).toHaveLength(1);
+  expect(await app.store.get("op-1")).toMatchObject({ owner: "bob", state: "blocked", blockedBy: "headers" });
+  expect(await sending).toMatchObject({ code: "blocked" });
 });

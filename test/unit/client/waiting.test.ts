@@ -314,6 +314,10 @@ describe("close", () => {
       await app.clock.sleep(200);
       return run();
     });
+    watched.break("update", async (run) => {
+      await app.clock.sleep(200);
+      return run();
+    });
     const sending = fate(app.sdk.operation("transfer", { amount: 1 }, order).send());
     await app.advance(100);
     await app.until(app.sdk.close());
