@@ -295,7 +295,7 @@ export class Worker {
         deadline: (ms, late) => this.#deadlines.set(ms, late),
         seesRedirects: platform.seesRedirects,
         baseOrigin: this.#parts.baseOrigin(),
-        transient: journal.livesOf(record.id).find(({ draft }) => draft?.transient)?.draft?.transient,
+        transient: this.#transientOf(record),
         mayBeSent: ({ owner }) =>
           !this.closed &&
           !controller.signal.aborted &&
@@ -329,6 +329,12 @@ export class Worker {
     void this.#parts.diagnosis.consider(after);
     await this.#advance(after);
     return after;
+  }
+
+  /** Headers of the call that are not kept. They are its owner's, and not for whoever has adopted the operation. */
+  #transientOf({ id, owner }: OperationRecord): Headers | undefined {
+    const lives = this.#parts.journal.livesOf(id);
+    return lives.find(({ draft }) => draft?.transient && draft.owner === owner)?.draft?.transient;
   }
 
   /** What an answer said is not lost to a store that fails once. */
