@@ -219,7 +219,8 @@ export class Journal {
       else live.gone = live.record !== undefined;
       live.changed();
     }
-    for (const listener of this.#news) listener(id, record);
+    // The write stands, whatever a listener (or the program's own `owner`, which it asks) throws.
+    for (const listener of this.#news) this.#emitter.call(() => listener(id, record));
   }
 }
 

@@ -320,6 +320,26 @@ describe("events", () => {
     expect(() => app.sdk.on("nope" as "saved", () => {})).toThrow(/storereset/);
   });
 
+  test("an `owner` that throws while the list looks at a new record does not undo its recording", async () => {
+    const session: { user?: string } = { user: "ada" };
+    const owner = () => {
+      if (session.user === undefined) throw new TypeError("there is no session");
+      return session.user;
+    };
+    const watched = createWatchedStore();
+    const app = createTestSdk({ operations, owner, store: watched.store });
+    app.sdk.pending.subscribe(() => {});
+    await app.advance(0);
+    watched.break("insert", async (run) => {
+      await app.clock.sleep(100);
+      return run();
+    });
+    const saving = app.sdk.operation("transfer", { amount: 1 }).save();
+    await app.advance(50);
+    delete session.user;
+    expect(await app.until(saving)).toMatchObject({ state: "pending", owner: "ada" });
+  });
+
   test("a subscriber that throws, or a log that does, harms nobody", async () => {
     const app = createTestSdk({
       operations,
