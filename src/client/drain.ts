@@ -9,7 +9,7 @@ import type { ResolvedOptions } from "./options.js";
 import type { Origins } from "./origins.js";
 import type { Owners } from "./owners.js";
 import type { Platform } from "./platform-port.js";
-import type { Waiting } from "./waiting.js";
+import type { Ending, Waiting } from "./waiting.js";
 import type { Worker } from "./worker.js";
 
 /** What {@link Drain.resume} did. */
@@ -120,10 +120,12 @@ export class Drain {
     try {
       if (whose === undefined || request.signal?.aborted) return report;
       const until = options.clock.now() + request.wait;
-      const work = async (): Promise<void> => {
+      const work = async (ending: Ending): Promise<void> => {
         await this.#welcome(whose);
         const store = await journal.open();
         report.remaining = (await store.counts(owner)).pending ?? 0;
+        // Nobody waits any more: what it would begin now nobody asked for.
+        if (ending.over) return;
         await this.#errand(request, until);
         report.remaining = (await store.counts(owner)).pending ?? 0;
       };

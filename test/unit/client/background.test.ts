@@ -114,6 +114,23 @@ describe("resume", () => {
     expect(told.map(({ remaining }) => remaining)).toEqual([4, 3, 2, 1, 0]);
   });
 
+  test("aborted before it began: begins nothing afterwards", async () => {
+    const watched = createWatchedStore();
+    const app = createTestSdk({ operations, store: watched.store });
+    await save(app, 1);
+    watched.break("page", async (run) => {
+      await app.clock.sleep(1000);
+      return run();
+    });
+    const stop = new AbortController();
+    const resuming = app.sdk.resume({ signal: stop.signal });
+    await app.advance(100);
+    stop.abort();
+    await app.until(resuming);
+    await app.advance("1m");
+    expect(app.server.calls).toHaveLength(0);
+  });
+
   test("is over at once when there is nothing to do, and after `wait` when there is", async () => {
     const app = createTestSdk({ operations });
     const at = app.clock.now();
