@@ -152,7 +152,8 @@ export class Operator {
       }
       for (;;) {
         const record = live.record ?? saved;
-        if (live.gone) throw purged(record);
+        // What has an outcome keeps it, pruned or not: to call it canceled would be to say that nothing was applied.
+        if (live.gone && !hasOutcome(record)) throw purged(record);
         if (isOver(record) || ending.over) return record;
         if (live.notice !== notice) throw live.notice;
         if (worker.closed) throw new PendingError("closed", { record });

@@ -315,6 +315,18 @@ describe("pruning", () => {
     expect(app.server.calls).toHaveLength(1);
   });
 
+  test("of an operation without an intent: a handle that is still there goes on saying that it succeeded", async () => {
+    const app = createTestSdk({ operations, keepFor: "1d" });
+    const handle = app.sdk.operation("transfer", { amount: 1 });
+    const { key } = await app.until(handle.send());
+    app.sdk.start();
+    await app.advance("3d");
+    expect(await app.sdk.counts()).toEqual({});
+    expect(await app.until(handle.send())).toMatchObject({ key, source: "store" });
+    expect(await app.until(handle.outcome())).toMatchObject({ state: "succeeded" });
+    expect(app.server.calls).toHaveLength(1);
+  });
+
   test("takes nothing that is pending, blocked, unresolved or undelivered", async () => {
     const told: string[] = [];
     const app = createTestSdk({
