@@ -197,7 +197,8 @@ export class Drain {
       let next: number | undefined;
       let isUnknown = false;
       try {
-        const found = platform.isOffline() ? { busy: false, full: false, next: undefined } : await this.#round();
+        const idle = { busy: false, full: false, next: undefined };
+        const found = platform.isOffline() ? idle : await this.#parts.worker.track(this.#round());
         if (found.busy) continue;
         isUnknown = found.full;
         next = found.next;

@@ -115,7 +115,7 @@ export class Worker {
   /** A claim and the beginning of its attempt, in one write. */
   begin(record: OperationRecord): OperationRecord {
     const { options, holder } = this.#parts;
-    if (this.#isTaken(record.id)) return record;
+    if (this.closed || this.#isTaken(record.id)) return record;
     const at = options.clock.now();
     const serverAt = this.serverTime(record);
     const hook = this.operationOf(record).hooked;
@@ -135,7 +135,7 @@ export class Worker {
     const controller = leases.hold(record);
     if (this.closed) controller.abort(closing());
     try {
-      const after = record.mark ? await this.#track(this.#attempt(record, controller)) : record;
+      const after = record.mark ? await this.track(this.#attempt(record, controller)) : record;
       const owed = after.fence === record.fence && after.lease && hasOutcome(after) && !after.delivered;
       return owed ? await deliver(after, this.operationOf(after), options, journal) : after;
     } finally {
@@ -161,11 +161,12 @@ export class Worker {
 
   /** All attempts have ended. Not the hooks: they may take for ever, and are called again. */
   async rest(): Promise<void> {
-    await Promise.allSettled([...this.#attempts]);
+    // A claim that comes to something begins an attempt, if only to take it back.
+    while (this.#attempts.size > 0) await Promise.allSettled([...this.#attempts]);
   }
 
   /** Something that has to end before the store is closed. */
-  #track<T>(promise: Promise<T>): Promise<T> {
+  track<T>(promise: Promise<T>): Promise<T> {
     this.#attempts.add(promise);
     const forget = (): void => void this.#attempts.delete(promise);
     promise.then(forget, forget);
@@ -240,7 +241,7 @@ export class Worker {
       const now = clock.now();
       const isReady = (record: OperationRecord): boolean => isDue(record, now) && hasOutcome(record) !== isAttempt;
       const apply = (record: OperationRecord): OperationRecord => (isReady(record) ? this.begin(record) : record);
-      if (mayStart()) [claimed] = (await journal.claim({ now, limit: 1, ids: [id] }, apply)).records;
+      if (mayStart()) [claimed] = (await this.track(journal.claim({ now, limit: 1, ids: [id] }, apply))).records;
     } finally {
       if (isAttempt && !claimed?.mark) gate.leave(standing.origin, "unknown");
     }

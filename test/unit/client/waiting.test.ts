@@ -1,7 +1,11 @@
 import { createSdk, post } from "samekey";
 import { createTestSdk, delay, lose, status, unauthorized, unreachable } from "samekey/testing";
 import { describe, expect, test } from "vitest";
-import { createWatchedStore, fate, type Receipt, type Transfer } from "./kit.js";
+import { createSdkWith } from "../../../src/client/sdk.js";
+import { memoryStore } from "../../../src/stores/memory.js";
+import { seededRandom } from "../../../src/testing/random.js";
+import { TestDevice } from "../../../src/testing/test-platform.js";
+import { collect, createWatchedStore, fate, type Receipt, type Transfer } from "./kit.js";
 
 const operations = { transfer: post<Transfer, Receipt>("/transfers") };
 const order = { intent: "order-1" };
@@ -328,6 +332,29 @@ describe("close", () => {
     expect(record).toMatchObject({ state: "pending", sentAt: undefined, uncertainSince: undefined, mark: undefined });
   });
 
+  test.each(["a send", "the drain"])(
+    "while %s claims: what was claimed was never sent, and nothing says otherwise",
+    async (who) => {
+      const watched = createWatchedStore();
+      const app = createTestSdk({ operations, store: watched.store });
+      const handle = app.sdk.operation("transfer", { amount: 1 }, order);
+      await app.until(handle.save());
+      watched.break("claim", async (run) => {
+        const claimed = await run();
+        await app.clock.sleep(100);
+        return claimed;
+      });
+      if (who === "a send") void fate(handle.send());
+      else app.sdk.start();
+      await app.advance(50);
+      await app.until(app.sdk.close());
+      watched.mend("claim");
+      const sdk = app.crash();
+      const [record] = await collect(sdk.list());
+      expect(record).toMatchObject({ state: "pending", sentAt: undefined, mark: undefined, lease: undefined });
+    },
+  );
+
   test("with a record being written whose headers() would never come: it does not wait for them", async () => {
     const watched = createWatchedStore();
     const app = createTestSdk({ operations, store: watched.store, headers: () => new Promise<never>(() => {}) });
@@ -352,6 +379,32 @@ describe("close", () => {
     await app.advance("1h");
     expect(app.server.calls).toHaveLength(5);
     for (const error of await Promise.all(sending)) expect(error).toMatchObject({ code: "closed" });
+  });
+
+  test("leaves no listener behind, whatever was waiting", async () => {
+    const app = createTestSdk({ operations });
+    let listeners = 0;
+    const platform = {
+      ...new TestDevice().platform(app.clock, seededRandom(1)),
+      onWake: () => {
+        listeners++;
+        return () => listeners--;
+      },
+    };
+    const fetch: typeof globalThis.fetch = async () => new Response(null, { status: 503 });
+    const baseUrl = "https://api.example.com";
+    const options = { name: "x", owner: "single", retention: "1h", baseUrl, operations, concurrency: 1 } as const;
+    const sdk = createSdkWith({ ...options, fetch, store: memoryStore() }, platform);
+    sdk.start();
+    const stop = sdk.pending.subscribe(() => {});
+    const sending = [1, 2, 3].map((amount) => fate(sdk.operation("transfer", { amount }).send()));
+    await app.advance("10s");
+    expect(listeners).toBeGreaterThan(1);
+    stop();
+    await app.until(sdk.close());
+    await app.until(Promise.all(sending));
+    await app.advance("1m");
+    expect(listeners).toBe(0);
   });
 
   test("twice is once; timeout as asked; `await using`", async () => {
