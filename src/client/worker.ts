@@ -53,6 +53,8 @@ export class Worker {
   readonly #parts: WorkerParts;
   readonly #running = new Map<string, Promise<void>>();
   readonly #sleepers = new Map<string, AbortController>();
+  /** Woken while they did not sleep: what they have just looked at may have changed. */
+  readonly #woken = new Set<string>();
   readonly #attempts = new Set<Promise<unknown>>();
   /** The ids of the attempts. */
   readonly #underWay = new Set<string>();
@@ -95,6 +97,7 @@ export class Worker {
     this.#stopWaking ??= this.#parts.platform.onWake(() => this.#wakeAll());
     const run = this.#run(id, begun).finally(() => {
       this.#running.delete(id);
+      this.#woken.delete(id);
       if (this.#running.size > 0) return;
       this.#stopWaking?.();
       this.#stopWaking = undefined;
@@ -105,7 +108,9 @@ export class Worker {
 
   /** Ends a sleep early: something about this operation may have changed. */
   wake(id: string): void {
-    this.#sleepers.get(id)?.abort();
+    const sleeper = this.#sleepers.get(id);
+    if (sleeper) sleeper.abort();
+    else if (this.#running.has(id)) this.#woken.add(id);
   }
 
   #wakeAll(): void {
@@ -220,6 +225,7 @@ export class Worker {
   async #take(id: string): Promise<OperationRecord | undefined> {
     const { options, platform, journal, leases, gate, holder, owners } = this.#parts;
     const { clock } = options;
+    this.#woken.delete(id);
     const standing = await journal.refresh(id);
     const mayStart = (): boolean => !this.closed && !platform.isOffline() && owners.mayAct(standing?.owner ?? "");
     if (!standing || this.#isDone(standing) || !mayStart()) return standing;
@@ -273,7 +279,7 @@ export class Worker {
 
   /** Sleeps until the time is over, or until someone wakes this id, or the sdk closes. */
   async #sleep(ms: number, id: string): Promise<void> {
-    if (this.closed || ms <= 0) return;
+    if (this.closed || ms <= 0 || this.#woken.delete(id)) return;
     const sleeper = new AbortController();
     this.#sleepers.set(id, sleeper);
     await this.#parts.options.clock.sleep(ms, sleeper.signal, true).catch(() => {});

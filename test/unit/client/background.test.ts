@@ -501,3 +501,24 @@ test("nothing is kept in memory of what nobody waits for or watches", async () =
     expect(refs.filter((ref) => ref.deref() !== undefined).length).toBeLessThan(5);
   }
 });
+
+test("a retry by hand while its sender reads an older state is not slept through", async () => {
+  const watched = createWatchedStore();
+  const app = createTestSdk({ operations, store: watched.store });
+  app.server.script(status(503, { headers: { "retry-after": "600" } }));
+  const sending = app.sdk.operation("transfer", { amount: 1 }, { id: "op-1" }).send();
+  await app.advance("1s");
+  watched.break("get", async (run) => {
+    const read = await run();
+    await app.clock.sleep(50);
+    return read;
+  });
+  // Makes its sender look.
+  const handle = app.sdk.attach("op-1");
+  void fate(handle.send());
+  await app.advance(70);
+  await app.until(app.sdk.retry("op-1"));
+  const at = app.clock.now();
+  expect(await app.until(sending)).toMatchObject({ source: "executed" });
+  expect(app.clock.now() - at).toBeLessThan(1000);
+});
