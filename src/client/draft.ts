@@ -11,6 +11,8 @@ import type { CallOptions } from "./types.js";
 export interface Draft {
   readonly operation: ResolvedOperation;
   readonly id: string;
+  /** The id is ours, so that another will do. */
+  readonly mintedId: boolean;
   readonly owner: string;
   /** The caller named the owner himself. */
   readonly onBehalf: boolean;
@@ -66,6 +68,7 @@ export function createDraft(input: unknown, call: CallOptions, context: DraftCon
   return {
     operation,
     id: call.id === undefined ? mintUuid("v7", context.now, context.random) : checkKey(call.id),
+    mintedId: call.id === undefined,
     owner,
     onBehalf: call.owner !== undefined,
     input,

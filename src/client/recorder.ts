@@ -1,4 +1,5 @@
 import { comparableBytes, differingFields, sameRequest } from "../core/compare.js";
+import { mintUuid } from "../core/key.js";
 import { holdsIntent, isSettled, type OperationRecord } from "../core/record.js";
 import { transition } from "../core/transition.js";
 import { CanceledError, MisuseError, StoreError } from "../errors.js";
@@ -128,8 +129,19 @@ export class Recorder {
     this.#doubts.delete(doubtKey);
     let begun = false;
     try {
-      const record = entered ? worker.begin(fresh) : fresh;
-      const inserted = await this.#insert(record, doubtKey, doubts);
+      let record = entered ? worker.begin(fresh) : fresh;
+      let inserted = await this.#insert(record, doubtKey, doubts);
+      if (inserted.joined === "id" && inserted.record.state === "canceled" && draft.mintedId) {
+        // Its record was in doubt and has been canceled: to send it once more is another operation.
+        record = { ...record, id: mintUuid("v7", options.clock.now(), options.random) };
+        inserted = await this.#insert(record, doubtKey, doubts);
+        if (!inserted.joined) {
+          journal.unregister(live, draft.id);
+          live.record = inserted.record;
+          journal.register(live, record.id);
+          void this.#withdraw(doubtKey, doubts);
+        }
+      }
       if (inserted.joined) {
         try {
           await this.#compare(draft, inserted.record, inserted.joined);

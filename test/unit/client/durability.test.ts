@@ -203,6 +203,26 @@ describe("a store that fails", () => {
     expect(app.server.effects).toHaveLength(1);
   });
 
+  test("in doubt, canceled, and sent again by the same handle: recorded and sent anew, once", async () => {
+    const { app, watched } = createApp();
+    watched.break("insert", failing("stalled", "after"));
+    const handle = app.sdk.operation("transfer", { amount: 1 });
+    const first = (await app.until(fate(handle.send()))) as { id: string };
+    await app.advance("5m");
+    expect(await app.store.get(first.id)).toMatchObject({ state: "canceled" });
+    // And once more in doubt.
+    const second = (await app.until(fate(handle.send()))) as { id: string };
+    watched.mend("insert");
+    const result = await app.until(handle.send());
+    expect(result).toMatchObject({ source: "executed" });
+    expect(handle.getSnapshot()).toMatchObject({ id: result.id, state: "succeeded" });
+    await app.advance("5m");
+    expect(await app.sdk.counts()).toEqual({ canceled: second.id === first.id ? 1 : 2, succeeded: 1 });
+    app.sdk.start();
+    await app.advance("5m");
+    expect(app.server.calls).toHaveLength(1);
+  });
+
   test("in doubt: nobody here sends it before it is canceled, although its lease is over", async () => {
     const { app, watched } = createApp();
     app.sdk.start();
