@@ -285,7 +285,7 @@ describe("a store that fails", () => {
       await browser.clock.until(fate(here.operation("transfer", { amount: 1 }, call).send()));
       browser.server.script(stall(), lose.response());
       const handle = there.operation("transfer", { amount: 1 }, call);
-      const sending = how === "saved" ? handle.save() : handle.send();
+      const sending: Promise<unknown> = how === "saved" ? handle.save() : handle.send();
       await browser.clock.advance("10s");
       expect(await browser.store.get("op-1")).toMatchObject({ state: "pending", attempts: how === "saved" ? 0 : 1 });
       await browser.clock.until(sending);
