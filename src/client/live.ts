@@ -103,5 +103,6 @@ function inputOf({ body, compare, contentType }: StoredRequest): unknown {
   if (!body) return undefined;
   const text = (): string => new TextDecoder().decode(body);
   if (compare === "json") return JSON.parse(text());
-  return contentType?.startsWith("text/") ? text() : body;
+  // A copy: the bytes themselves are what the next attempt sends.
+  return contentType?.startsWith("text/") ? text() : body.slice(0);
 }

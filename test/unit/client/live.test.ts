@@ -340,6 +340,20 @@ describe("events", () => {
     expect(await app.until(saving)).toMatchObject({ state: "pending", owner: "ada" });
   });
 
+  test("I2 whatever is done to the bytes of a snapshot's input: the same bytes are sent again", async () => {
+    const app = createTestSdk({ operations: { upload: post<Uint8Array>("/files") } });
+    app.server.script(status(503));
+    const handle = app.sdk.operation("upload", new Uint8Array([1, 2, 3]));
+    const sending = handle.send();
+    await app.advance(0);
+    new Uint8Array(handle.getSnapshot().input as ArrayBuffer).fill(9);
+    await app.until(sending);
+    expect(app.server.calls.map((call) => [...call.body])).toEqual([
+      [1, 2, 3],
+      [1, 2, 3],
+    ]);
+  });
+
   test("a subscriber that throws, or a log that does, harms nobody", async () => {
     const app = createTestSdk({
       operations,
