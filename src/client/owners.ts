@@ -4,7 +4,8 @@ import type { Emitter } from "./events.js";
 export class Owners {
   readonly #ask: () => string | undefined;
   readonly #emitter: Emitter;
-  readonly #grants = new Map<string, number>();
+  /** By owner, one for each who was granted him. */
+  readonly #grants = new Map<string, Set<unknown>>();
   #last: string | undefined;
   #looked = false;
   #signedOut: string | undefined;
@@ -46,15 +47,15 @@ export class Owners {
 
   /** Lets this owner's operations be sent, whoever is signed in, until the answer is called. */
   grant(owner: string): () => void {
-    this.#grants.set(owner, (this.#grants.get(owner) ?? 0) + 1);
-    let held = true;
-    return () => {
-      const count = this.#grants.get(owner) ?? 0;
-      if (!held || count === 0) return;
-      held = false;
-      if (count === 1) this.#grants.delete(owner);
-      else this.#grants.set(owner, count - 1);
+    const granted = this.#grants.get(owner) ?? new Set();
+    this.#grants.set(owner, granted);
+    const revoke = (): void => {
+      granted.delete(revoke);
+      // After a sign-out there may be others, which are not this one's to end.
+      if (granted.size === 0 && this.#grants.get(owner) === granted) this.#grants.delete(owner);
     };
+    granted.add(revoke);
+    return revoke;
   }
 
   signOut(owner: string): void {

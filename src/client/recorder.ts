@@ -52,6 +52,8 @@ export class Recorder {
     const request = live?.record?.request ?? live?.draft?.request;
     // Without its body only the store can tell whether it is the same.
     if (!live || !request || live.gone || live.record?.hash || (live.record && !holdsIntent(live.record))) return mine;
+    // Someone else has adopted it: the intent is free again.
+    if (live.record && live.record.owner !== draft.owner) return mine;
     if (keepsFirst(draft) || sameRequest(request, draft.request)) return live;
     if (acting) throw mismatch(draft, live.record, differingFields(request, draft.request));
     return mine;

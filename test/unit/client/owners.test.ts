@@ -335,6 +335,31 @@ test("adopt hands an operation to another owner, not while an attempt is in flig
   }
 });
 
+test("the intent of an adopted operation is free again, also where a handle still shows it", async () => {
+  const { owner } = createSession();
+  const app = createTestSdk({ operations, owner });
+  const handle = app.sdk.operation("transfer", { amount: 1 }, order);
+  handle.subscribe(() => {});
+  const { id } = await app.until(handle.save());
+  await app.until(app.sdk.adopt(id, "bob"));
+  const result = await app.until(app.sdk.operation("transfer", { amount: 1 }, order).send());
+  expect(result).toMatchObject({ source: "executed" });
+  expect(result.id).not.toBe(id);
+  expect(await app.store.get(id)).toMatchObject({ owner: "bob", state: "pending" });
+});
+
+test("who was granted before a sign-out ends no grant that was given after it", async () => {
+  const app = createTestSdk({ operations, owner: () => "ada" });
+  app.server.script(...["10", "60"].map((wait) => status(503, { headers: { "retry-after": wait } })));
+  const before = fate(app.sdk.operation("transfer", { amount: 1 }, { owner: "ada" }).send());
+  await app.advance("1s");
+  await app.until(app.sdk.signOut());
+  expect(await before).toMatchObject({ code: "blocked" });
+  expect(await app.until(app.sdk.operation("transfer", { amount: 2 }, { owner: "ada" }).send())).toMatchObject({
+    source: "executed",
+  });
+});
+
 test("an adopted operation is not sent with the headers of the call that recorded it", async () => {
   const { session, owner } = createSession();
   const app = createTestSdk({ operations, owner });
