@@ -77,10 +77,15 @@ function isVerdict(verdict: Verdict): boolean {
   }
 }
 
-/** Of an error only its name and code: a message may quote what must not be at rest. */
+/**
+ * Of an error only its name and code: a message may quote what must not be at rest. Those of programs may be anything
+ * too, so that they count only where they look like what they are.
+ */
 export function nameOf(error: unknown): string | undefined {
   if (error === undefined) return undefined;
   if (!(error instanceof Error)) return typeof error;
   const { code } = ((error.cause as { code?: unknown } | undefined) ?? error) as { code?: unknown };
-  return typeof code === "string" ? `${error.name} ${code}` : error.name;
+  const name = /^[A-Z][A-Za-z]{0,40}(Error|Exception)$/.test(error.name) ? error.name : "Error";
+  const isCode = typeof code === "string" && /^([A-Z]+(_[A-Z]+)*|(UND_)?ERR_[A-Z\d_]+|[a-z]+(_[a-z]+)*)$/.test(code);
+  return isCode && code.length <= 60 ? `${name} ${code}` : name;
 }

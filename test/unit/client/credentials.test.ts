@@ -118,6 +118,28 @@ describe("headers()", () => {
   });
 
   test.each([
+    ["message", () => new Error("sk_live_1 was refused")],
+    ["code", () => Object.assign(new Error("no"), { code: "sk_live_1" })],
+    ["cause", () => new Error("no", { cause: { code: "sk_live_1" } })],
+    ["name", () => Object.assign(new Error("no"), { name: "sk_live_1" })],
+    ["whole", () => "sk_live_1"],
+  ])("I8 one that throws an error whose %s is a secret: it is not at rest", async (_, secretive) => {
+    let isDown = true;
+    const headers = () => {
+      if (isDown) throw secretive();
+      return {};
+    };
+    const app = createTestSdk({ operations, headers });
+    const sending = app.sdk.operation("transfer", { amount: 1 }).send();
+    await app.advance("1s");
+    isDown = false;
+    await app.until(sending);
+    const records = JSON.stringify(await app.store.page({}));
+    expect(records).toContain('"verdict":"unsent"');
+    expect(records).not.toContain("sk_live_1");
+  });
+
+  test.each([
     ["a value that HTTP cannot carry", () => ({ authorization: "Bearer\nsecret-1" }) as HeaderMap],
     ["a name that HTTP cannot carry", () => ({ "odd name": "secret-1" }) as HeaderMap],
     ["something that is no object", () => "secret-1" as unknown as HeaderMap],
