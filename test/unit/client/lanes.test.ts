@@ -1,7 +1,7 @@
 import { post } from "samekey";
 import { createTestSdk, delay, lose, status, unauthorized } from "samekey/testing";
 import { describe, expect, test } from "vitest";
-import { createBrowser, fate, type Receipt, type Transfer } from "./kit.js";
+import { createBrowser, createWatchedStore, failing, fate, type Receipt, type Transfer } from "./kit.js";
 
 const operations = {
   transfer: post<Transfer, Receipt>("/transfers"),
@@ -116,4 +116,13 @@ describe("a lane", () => {
     await browser.clock.until(one.discard(id, { reason: "x" }));
     expect(await browser.clock.until(stuck.send())).toMatchObject({ source: "executed" });
   });
+});
+
+test("a store that then cannot tell the next in the lane does not fail what was done", async () => {
+  const watched = createWatchedStore();
+  const app = createTestSdk({ operations, store: watched.store });
+  const handle = app.sdk.operation("transfer", { amount: 1 }, lane);
+  await app.until(handle.save());
+  watched.break("head", failing("stalled"));
+  expect(await app.until(handle.cancel())).toMatchObject({ state: "canceled" });
 });
