@@ -102,6 +102,6 @@ async function refuseRemote(directory: string): Promise<void> {
   const { type } = await statfs(directory);
   const name = REMOTE.get(type >>> 0);
   if (!name) return;
-  const detail = `${directory} is on ${name}, where SQLite's locks cannot be relied on. Choose a path on a local disk, or a Postgres store for several machines`;
+  const detail = `${directory} is on ${name}, where SQLite's locks cannot be relied on. Choose a path on a local disk`;
   throw new StoreError("unavailable", { detail });
 }
