@@ -1,7 +1,7 @@
 /** The store for tests, and for those who give up durability by name: it lives as long as the object does. */
 
 import type { NewRecord, OperationRecord, State } from "../core/record.js";
-import { holdsIntent, isSettled, occupiesLane } from "../core/record.js";
+import { holdsIntent, isHeld, isSettled, occupiesLane } from "../core/record.js";
 import { StoreError } from "../errors.js";
 import type { Claimed, ClaimQuery, Counts, Inserted, PageFilter, Store } from "../store.js";
 import {
@@ -9,12 +9,12 @@ import {
   changesIdentity,
   dueAt,
   holderOf,
-  isFree,
   keepsPlace,
   leadsLane,
   relieved,
   stampChange,
   stampNew,
+  taken,
 } from "./stamp.js";
 
 /**
@@ -156,7 +156,7 @@ class MemoryStore implements Store {
 
   #named({ ids = [], ...query }: ClaimQuery): OperationRecord[] {
     const named = [...new Set(ids)].flatMap((id) => this.#records.get(id) ?? []);
-    return named.filter((record) => matches(record, query) && !record.parked && isFree(record, query.now));
+    return named.filter((record) => matches(record, query) && !record.parked && !isHeld(record, query.now));
   }
 
   #due(query: ClaimQuery): OperationRecord[] {
@@ -246,9 +246,4 @@ function unique(record: NewRecord): [what: string, by: "intent" | "key"][] {
 
 function matches(record: OperationRecord, { owner, exceptOrigins = [] }: Omit<ClaimQuery, "ids">): boolean {
   return (owner === undefined || record.owner === owner) && !exceptOrigins.includes(record.origin);
-}
-
-function taken(holder: OperationRecord): StoreError {
-  const detail = `operation ${holder.id} of the same owner already holds this intent or key`;
-  return new StoreError("unavailable", { detail, record: holder });
 }

@@ -1,7 +1,8 @@
 /** What every store does in the same way around a write, whatever it writes to. */
 
 import type { NewRecord, OperationRecord } from "../core/record.js";
-import { isHeld, occupiesLane, scheduleOf } from "../core/record.js";
+import { occupiesLane, scheduleOf } from "../core/record.js";
+import { StoreError } from "../errors.js";
 
 /** A new record as it is stored. */
 export function stampNew(given: NewRecord, seq: number, parked: boolean): OperationRecord {
@@ -38,6 +39,12 @@ export function changesIdentity(before: OperationRecord, after: OperationRecord)
   );
 }
 
+/** Refuses a change that would take over what another record holds. */
+export function taken(holder: OperationRecord | undefined): StoreError {
+  const detail = `operation ${holder?.id} of the same owner already holds this intent or key`;
+  return new StoreError("unavailable", { detail, record: holder });
+}
+
 /** The record with its lease over. The lease stays to be seen, of no length: it ended when it began. */
 export function relieved(record: OperationRecord): OperationRecord {
   if (!record.lease) return record;
@@ -48,11 +55,6 @@ export function relieved(record: OperationRecord): OperationRecord {
 /** Who holds the record, unless its lease was ended before its time. */
 export function holderOf(record: OperationRecord): string | undefined {
   return record.lease && record.lease.length > 0 ? record.lease.holder : undefined;
-}
-
-/** Whether nobody holds the record, or only by a lease that is over. */
-export function isFree(record: OperationRecord, now: number): boolean {
-  return !isHeld(record, now);
 }
 
 /** When the record is due, seen from `now`: a wait that began in the future is over (the clock has jumped back). */

@@ -1,6 +1,6 @@
-import type { OperationRecord } from "../../core/record.js";
+import { isHeld, type OperationRecord } from "../../core/record.js";
 import type { Claimed, ClaimQuery } from "../../store.js";
-import { applied, dueAt, isFree } from "../stamp.js";
+import { applied, dueAt } from "../stamp.js";
 import { past, under } from "./schema.js";
 import type { Work } from "./work.js";
 
@@ -39,7 +39,7 @@ async function eachNamed(
 ): Promise<void> {
   for (const id of new Set(ids)) {
     const record = taken() < query.limit ? await work.first("unique", ["id", id]) : undefined;
-    if (record && isWanted(record, query) && !record.parked && isFree(record, query.now)) take(record);
+    if (record && isWanted(record, query) && !record.parked && !isHeld(record, query.now)) take(record);
   }
 }
 

@@ -2,9 +2,8 @@ import type { UseStore } from "idb-keyval";
 import { get, promisifyRequest, values } from "idb-keyval";
 import type { NewRecord, OperationRecord } from "../../core/record.js";
 import { needsSync, occupiesLane } from "../../core/record.js";
-import { StoreError } from "../../errors.js";
 import type { Inserted } from "../../store.js";
-import { changesIdentity, keepsPlace, leadsLane, stampChange, stampNew } from "../stamp.js";
+import { changesIdentity, keepsPlace, leadsLane, stampChange, stampNew, taken } from "../stamp.js";
 import type { CountsRow, IndexName, Row } from "./schema.js";
 import { COUNTS, countsKey, heldBy, meetingPoints, OPERATIONS, toRow } from "./schema.js";
 
@@ -127,7 +126,7 @@ export class Work {
     // What the row holds already cannot be refused to it, so mostly there is nothing to wait for.
     const asks = heldBy(after).some((key) => !isAmong(key, this.#held.get(before)));
     if (asks && (await unlessRefused(request)) === undefined) {
-      if (changesIdentity(before, after)) throw await this.#taken(after);
+      if (changesIdentity(before, after)) throw taken((await this.met({ ...after, id: "" }))?.record);
       // One that had let go, and turns out to have succeeded, must be told so although another has taken its place.
       this.#write(after, true);
     }
@@ -164,12 +163,6 @@ export class Work {
     return (
       occupiesLane(record) && (await this.first("places", ["front", record.owner, record.lane as string])) !== undefined
     );
-  }
-
-  async #taken(record: OperationRecord): Promise<StoreError> {
-    const holder = (await this.met({ ...record, id: "" }))?.record;
-    const detail = `operation ${holder?.id} of the same owner already holds this intent or key`;
-    return new StoreError("unavailable", { detail, record: holder });
   }
 
   #count({ owner, state, seq, rev }: OperationRecord, n: 1 | -1): void {

@@ -1,8 +1,8 @@
 /** What is due, in the order in which it is taken. */
 
-import type { OperationRecord } from "../../core/record.js";
+import { isHeld, type OperationRecord } from "../../core/record.js";
 import type { Claimed, ClaimQuery } from "../../store.js";
-import { applied, isFree } from "../stamp.js";
+import { applied } from "../stamp.js";
 import type { SqliteValue } from "./driver.js";
 import type { Transaction } from "./transaction.js";
 
@@ -48,7 +48,7 @@ function write(tx: Transaction, changes: readonly Change[]): OperationRecord[] {
 function* named(tx: Transaction, query: ClaimQuery, ids: readonly string[]): Generator<OperationRecord> {
   for (const id of new Set(ids)) {
     const record = tx.record("o.id = ?", id);
-    if (!record || record.parked || !isFree(record, query.now)) continue;
+    if (!record || record.parked || isHeld(record, query.now)) continue;
     if (query.owner !== undefined && record.owner !== query.owner) continue;
     if (!query.exceptOrigins?.includes(record.origin)) yield record;
   }

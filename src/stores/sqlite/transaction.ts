@@ -4,7 +4,7 @@ import type { NewRecord, OperationRecord, State } from "../../core/record.js";
 import { holdsIntent, needsSync, occupiesLane, scheduleOf } from "../../core/record.js";
 import { StoreError } from "../../errors.js";
 import type { Inserted } from "../../store.js";
-import { changesIdentity, keepsPlace, leadsLane, stampChange, stampNew } from "../stamp.js";
+import { changesIdentity, keepsPlace, leadsLane, stampChange, stampNew, taken } from "../stamp.js";
 import type { SqliteDatabase, SqliteRow, SqliteStatement, SqliteValue } from "./driver.js";
 import { driverError, isTaken } from "./failure.js";
 import { COLUMNS, columnsOf, HELD, recordOf, SELECT } from "./rows.js";
@@ -208,17 +208,11 @@ export class Transaction {
       return update();
     } catch (error) {
       if (!isTaken(error)) throw error;
-      if (changesIdentity(before, stored)) throw this.#taken(stored);
+      if (changesIdentity(before, stored)) throw taken(this.#holder(stored)?.record);
       // It had let go of its intent, another took it, and now it turns out to have succeeded: that must be told.
       to[HELD] = 2;
       return update();
     }
-  }
-
-  #taken(record: OperationRecord): StoreError {
-    const holder = this.#holder(record)?.record;
-    const detail = `operation ${holder?.id} of the same owner already holds this intent or key`;
-    return new StoreError("unavailable", { detail, record: holder });
   }
 
   /** What `record` has held goes to one that was overtaken, if there is one. */
