@@ -33,6 +33,8 @@ export class Recorder {
   readonly #byIntent = new Map<string, Live>();
   /** Records of which nobody knows whether they were committed; by intent, or by id. */
   readonly #doubts = new Map<string, readonly OperationRecord[]>();
+  /** What is being recorded or sent here under ids that callers gave: another's doubt about such an id is not about it. */
+  readonly #named = new Set<OperationRecord>();
   readonly #purges = new Map<string, number>();
   readonly #saving = new Set<Promise<unknown>>();
 
@@ -130,8 +132,10 @@ export class Recorder {
     const entered = atOnce && gate.tryEnter(draft.origin);
     this.#doubts.delete(doubtKey);
     let begun = false;
+    let record = fresh;
     try {
-      let record = entered ? worker.begin(fresh) : fresh;
+      if (entered) record = worker.begin(fresh);
+      if (!draft.mintedId) this.#named.add(record);
       let inserted = await this.#insert(record, doubtKey, doubts);
       if (inserted.joined === "id" && inserted.record.state === "canceled" && draft.mintedId) {
         // Its record was in doubt and has been canceled: to send it once more is another operation.
@@ -145,9 +149,10 @@ export class Recorder {
         }
       }
       if (inserted.joined) {
+        this.#named.delete(record);
         try {
           await this.#compare(draft, inserted.record, inserted.joined);
-          return this.#adopt(live, draft, await this.#takeOver(inserted.record, doubts));
+          return this.#adopt(live, draft, await this.#takeOver(inserted.record, [...doubts, record]));
         } catch (error) {
           void this.#withdraw(doubtKey, doubts);
           throw error;
@@ -165,9 +170,13 @@ export class Recorder {
       live.record ??= inserted.record;
       if (draft.transient) this.#retainUntilSettled(live);
       begun = record.mark !== undefined;
-      if (begun) void worker.run(record.id, inserted.record);
+      if (begun) {
+        const run = worker.run(record.id, inserted.record);
+        if (!draft.mintedId) void run.finally(() => this.#named.delete(record));
+      }
       return inserted.record;
     } finally {
+      if (!begun) this.#named.delete(record);
       if (entered && !begun) gate.leave(draft.origin, "unknown");
     }
   }
@@ -235,7 +244,7 @@ export class Recorder {
       try {
         const cancel = (found: OperationRecord, own: OperationRecord): OperationRecord => {
           const unbegun = this.#unbegun(found, own);
-          if (!isMine() || !isOwn(found, own) || unbegun.mark || unbegun.state !== "pending") return found;
+          if (!isMine() || !this.#isOwn(found, own) || unbegun.mark || unbegun.state !== "pending") return found;
           return transition(unbegun, { type: "cancel", at: options.clock.now(), hook: false });
         };
         const found = await Promise.all(records.map((own) => journal.update(own.id, (record) => cancel(record, own))));
@@ -248,19 +257,20 @@ export class Recorder {
     }
   }
 
+  /** The record that was written here, and nobody has worked on since; not one that another wrote under the same id. */
+  #isOwn(found: OperationRecord, own: OperationRecord): boolean {
+    const isSame = found.key === own.key && found.createdAt === own.createdAt && found.fence === own.fence;
+    const isHeldByOther = found.lease !== undefined && found.lease.holder !== own.lease?.holder;
+    return isSame && !isHeldByOther && ![...this.#named].some((other) => other.id === own.id && other !== own);
+  }
+
   /** The record without the attempt that was to begin with it. */
   #unbegun(found: OperationRecord, own: OperationRecord): OperationRecord {
-    if (!found.mark || !isOwn(found, own)) return found;
+    if (!found.mark || !this.#isOwn(found, own)) return found;
     const at = this.#parts.options.clock.now();
     const entry = { at, ms: 0, verdict: "not_sent" };
     return transition(found, { type: "unsent", at, fence: own.fence, entry, delay: 0, hook: false });
   }
-}
-
-/** The record that this process wrote, which nobody has claimed since; not one that another wrote under the same id. */
-function isOwn(found: OperationRecord, own: OperationRecord): boolean {
-  const isHeldByOther = found.lease !== undefined && found.lease.holder !== own.lease?.holder;
-  return found.key === own.key && found.createdAt === own.createdAt && found.fence === own.fence && !isHeldByOther;
 }
 
 function intentKey(draft: Draft): string | undefined {

@@ -203,6 +203,40 @@ describe("a store that fails", () => {
     expect(app.server.effects).toHaveLength(1);
   });
 
+  test.each(["joins", "fails in doubt"])(
+    "I7 a second handle of one id and key that %s leaves the first one's attempt alone",
+    async (how) => {
+      const { app, watched } = createApp();
+      let isFirst = true;
+      watched.break("insert", async (run) => {
+        if (!isFirst && how === "fails in doubt") throw new StoreError("stalled");
+        isFirst = false;
+        return run();
+      });
+      app.server.script(stall(), lose.response());
+      const send = () => app.sdk.operation("transfer", { amount: 1 }, { id: "op-1", key: "key-1" }).send();
+      const first = send();
+      const second = fate(send());
+      await app.advance("10s");
+      expect(await app.store.get("op-1")).toMatchObject({ state: "pending", attempts: 1, mark: { attempt: 1 } });
+      expect(app.server.calls).toHaveLength(1);
+      await app.until(Promise.all([first, second]));
+      expect(app.server.effects).toHaveLength(1);
+    },
+  );
+
+  test("a store that repeats an insert and meets its own: sent at once, and nothing is uncertain", async () => {
+    const { app, watched } = createApp();
+    watched.break("insert", async (run) => {
+      await run();
+      return run();
+    });
+    const at = app.clock.now();
+    const { id } = await app.until(app.sdk.operation("transfer", { amount: 1 }).send());
+    expect(app.clock.now() - at).toBeLessThan(1000);
+    expect(await app.store.get(id)).toMatchObject({ state: "succeeded", uncertainSince: undefined });
+  });
+
   test("in doubt, canceled, and sent again by the same handle: recorded and sent anew, once", async () => {
     const { app, watched } = createApp();
     watched.break("insert", failing("stalled", "after"));
