@@ -9,6 +9,7 @@ import {
   changesIdentity,
   dueAt,
   holderOf,
+  isListed,
   keepsPlace,
   leadsLane,
   relieved,
@@ -104,16 +105,8 @@ class MemoryStore implements Store {
 
   async page(filter: PageFilter): Promise<readonly OperationRecord[]> {
     this.#check();
-    const { owner, name, intent, lane, states, settledBefore, after = 0, limit = 100 } = filter;
-    const wanted = (record: OperationRecord) =>
-      record.seq > after &&
-      (owner === undefined || record.owner === owner) &&
-      (name === undefined || record.name === name) &&
-      (intent === undefined || record.intent === intent) &&
-      (lane === undefined || record.lane === lane) &&
-      (states === undefined || states.includes(record.state)) &&
-      (settledBefore === undefined || (record.settledAt ?? Number.POSITIVE_INFINITY) < settledBefore);
-    return this.#select(wanted).slice(0, limit);
+    const { after = 0, limit = 100 } = filter;
+    return this.#select((record) => record.seq > after && isListed(record, filter)).slice(0, limit);
   }
 
   async counts(owner?: string): Promise<Counts> {

@@ -1,8 +1,9 @@
-/** What every store does in the same way around a write, whatever it writes to. */
+/** What the stores do alike, whatever they keep records in. */
 
 import type { NewRecord, OperationRecord } from "../core/record.js";
 import { occupiesLane, scheduleOf } from "../core/record.js";
 import { StoreError } from "../errors.js";
+import type { PageFilter } from "../store.js";
 
 /** A new record as it is stored. */
 export function stampNew(given: NewRecord, seq: number, parked: boolean): OperationRecord {
@@ -61,6 +62,19 @@ export function holderOf(record: OperationRecord): string | undefined {
 export function dueAt(record: OperationRecord, now: number): number | undefined {
   const schedule = scheduleOf(record);
   return schedule && schedule.since > now ? now : schedule?.due;
+}
+
+/** Whether the record meets all conditions of a listing; where it begins and ends is the store's to see to. */
+export function isListed(record: OperationRecord, filter: PageFilter): boolean {
+  const { owner, name, intent, lane, states, settledBefore } = filter;
+  return (
+    (owner === undefined || record.owner === owner) &&
+    (name === undefined || record.name === name) &&
+    (intent === undefined || record.intent === intent) &&
+    (lane === undefined || record.lane === lane) &&
+    (states === undefined || states.includes(record.state)) &&
+    (settledBefore === undefined || (record.settledAt ?? Number.POSITIVE_INFINITY) < settledBefore)
+  );
 }
 
 /** Calls `apply`, which must not wait for anything: a transaction does not outlive the call. */

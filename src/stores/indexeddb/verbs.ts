@@ -4,7 +4,7 @@ import { values } from "idb-keyval";
 import type { NewRecord, OperationRecord, State } from "../../core/record.js";
 import { StoreError } from "../../errors.js";
 import type { Counts, Inserted, PageFilter } from "../../store.js";
-import { applied, relieved } from "../stamp.js";
+import { applied, isListed, relieved } from "../stamp.js";
 import type { CountsRow } from "./schema.js";
 import { countsKey, past, under } from "./schema.js";
 import type { Work } from "./work.js";
@@ -34,17 +34,12 @@ export async function update(
 }
 
 export async function page(work: Work, filter: PageFilter): Promise<readonly OperationRecord[]> {
-  const { states, settledBefore, after = 0, limit = 100, ...alike } = filter;
+  const { owner, states, settledBefore, after = 0, limit = 100 } = filter;
   const found: OperationRecord[] = [];
-  const isWanted = (record: OperationRecord) =>
-    Object.entries(alike).every(([field, value]) => value === undefined || value === record[field as "owner"]) &&
-    states?.includes(record.state) !== false &&
-    (settledBefore === undefined || (record.settledAt ?? settledBefore) < settledBefore);
-
   if (settledBefore === undefined) {
     let group = "";
     let taken = 0;
-    await work.walk(under("state", filter.owner), (cursor, record) => {
+    await work.walk(under("state", owner), (cursor, record) => {
       // Records of one owner and state stand in `seq` order, so `limit` of each are enough.
       const next = JSON.stringify(cursor.key);
       if (next !== group) [group, taken] = [next, 0];
@@ -53,7 +48,7 @@ export async function page(work: Work, filter: PageFilter): Promise<readonly Ope
       } else if (record.seq <= after) {
         cursor.continuePrimaryKey(cursor.key, after + 1);
       } else {
-        if (isWanted(record)) {
+        if (isListed(record, filter)) {
           found.push(record);
           taken++;
         }
@@ -64,7 +59,7 @@ export async function page(work: Work, filter: PageFilter): Promise<readonly Ope
     for (const seq of await work.seqs(IDBKeyRange.bound(["settled"], ["settled", settledBefore], false, true))) {
       if (found.length === limit) break;
       const record = seq > after ? await work.get(seq) : undefined;
-      if (record && isWanted(record)) found.push(record);
+      if (record && isListed(record, filter)) found.push(record);
     }
   }
   return found.sort((a, b) => a.seq - b.seq).slice(0, limit);
