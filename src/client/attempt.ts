@@ -237,7 +237,7 @@ const beforeSending = new Set([
 ]);
 
 /** Whether an error's code (Node's, found on the error or its cause) proves that no byte of the request was sent. */
-export function provesUnsent(error: unknown): boolean {
+function provesUnsent(error: unknown): boolean {
   if (typeof error !== "object" || error === null) return false;
   const { code, syscall, cause, errors } = error as {
     code?: unknown;

@@ -2,7 +2,7 @@ import { backoff } from "../core/backoff.js";
 import { classify, type Verdict } from "../core/classify.js";
 import { fraction } from "../core/random.js";
 import type { OperationRecord } from "../core/record.js";
-import type { OperationEvent } from "../core/transition.js";
+import type { Mint, OperationEvent } from "../core/transition.js";
 import type { AttemptResult } from "./attempt.js";
 import type { ResolvedOperation, ResolvedOptions } from "./options.js";
 
@@ -13,7 +13,7 @@ const PATIENCE = 60_000;
 export interface Circumstances {
   readonly startedAt: number;
   readonly serverAt: number | undefined;
-  readonly mint: (version: "v7" | "v4") => string;
+  readonly mint: Mint;
   /** Whether someone waits for the outcome. */
   readonly waiting: boolean;
 }

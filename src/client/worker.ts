@@ -2,7 +2,7 @@ import pRetry from "p-retry";
 import { mintUuid } from "../core/key.js";
 import { isTimely } from "../core/moves.js";
 import { hasOutcome, isDue, isHeld, isSettled, type OperationRecord } from "../core/record.js";
-import { transition } from "../core/transition.js";
+import { type Mint, transition } from "../core/transition.js";
 import { PendingError } from "../errors.js";
 import { type AttemptResult, attempt } from "./attempt.js";
 import { Deadlines } from "./deadlines.js";
@@ -391,7 +391,7 @@ export class Worker {
     return operations.get(name) ?? undeclared(name);
   }
 
-  #mint(now: number): (version: "v7" | "v4") => string {
+  #mint(now: number): Mint {
     return (version) => mintUuid(version, now, this.#parts.options.random);
   }
 }

@@ -14,7 +14,7 @@ import type { EventOf, OperationEvent } from "./event.js";
 import { doubt, endOf, remember, settle } from "./moves.js";
 import { hasOutcome, isUncertain, type OperationRecord, windowMargin } from "./record.js";
 
-export type { OperationEvent } from "./event.js";
+export type { Mint, OperationEvent } from "./event.js";
 
 /** A key that has not been sent yet is minted anew once it is older than this part of its window. */
 const STALE = 1 / 10;
