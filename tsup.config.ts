@@ -9,7 +9,9 @@ export default defineConfig({
   // All conditions of an entry have the same types, so one declaration serves them.
   // The Standard Schema types are copied in: a user need not install a package of types.
   // `@internal` keeps a constructor that only the SDK calls, and its types, out of the public surface.
+  // `Sdk` is disposable: a program whose `lib` does not know that yet gets it with the types.
   dts: {
+    banner: '/// <reference lib="esnext.disposable" />',
     entry: named(entries.map(([, sources]) => sources.default)),
     resolve: ["@standard-schema/spec"],
     compilerOptions: { stripInternal: true },
