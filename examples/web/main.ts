@@ -10,7 +10,7 @@ element("order").textContent = order;
 function show(payment: OperationHandle<Receipt>): void {
   const render = (): void => {
     const { state, outcome, mayHaveBeenApplied } = payment.getSnapshot();
-    const receipt = outcome?.state === "succeeded" ? `, receipt ${outcome.result.data.id}` : "";
+    const receipt = outcome?.state === "succeeded" ? `, receipt ${outcome.result.data.transfer}` : "";
     const doubt = mayHaveBeenApplied ? ", may have been applied" : "";
     element("state").textContent = state === "idle" ? "not paid yet" : `${state}${receipt}${doubt}`;
   };

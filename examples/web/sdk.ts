@@ -6,8 +6,9 @@ export interface Transfer {
   readonly amount: number;
 }
 
-export interface Receipt {
-  readonly id: string;
+/** What the reference server answers with. */
+export interface Receipt extends Transfer {
+  readonly transfer: string;
 }
 
 /** The page's Sdk. `baseUrl` is the page's own origin; the records are in this browser's IndexedDB. */
