@@ -7,6 +7,11 @@ export function bad(detail: string): never {
   throw new MisuseError("bad_option", { detail });
 }
 
+/** There is no such operation, declared or recorded. */
+export function unknownOperation(what: string): MisuseError {
+  return new MisuseError("unknown_operation", { detail: what });
+}
+
 /** Refuses what is no object of the known options, `known` being their names. */
 export function checkOptions(options: unknown, known: string, of: string): void {
   if (typeof options !== "object" || options === null) bad(`${of} takes an object of options`);

@@ -4,7 +4,8 @@ import { checkKey, deriveKey, mintUuid, renderKey } from "../core/key.js";
 import type { Random } from "../core/random.js";
 import { type NewRecord, type StoredRequest, whole } from "../core/record.js";
 import { toHeaders } from "./attempt.js";
-import { bad, type ResolvedOperation } from "./options.js";
+import { bad } from "./checks.js";
+import type { ResolvedOperation } from "./options.js";
 import type { CallOptions } from "./types.js";
 
 /** An operation as the caller described it, checked and serialised; nothing is recorded yet. */

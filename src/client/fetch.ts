@@ -1,7 +1,8 @@
 import type { OperationRecord } from "../core/record.js";
 import { MisuseError } from "../errors.js";
+import { bad } from "./checks.js";
 import { createDraft, type Draft } from "./draft.js";
-import { bad, FETCH, type ResolvedOptions } from "./options.js";
+import { FETCH, type ResolvedOptions } from "./options.js";
 import { headersOf, readError, readResult } from "./result.js";
 import type { CallOptions, SendOptions } from "./types.js";
 

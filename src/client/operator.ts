@@ -1,10 +1,11 @@
 import { hasOutcome, isUncertain, type OperationRecord } from "../core/record.js";
-import { transition } from "../core/transition.js";
+import { type OperationEvent, transition } from "../core/transition.js";
 import { CanceledError, MisuseError, PendingError, type SamekeyError, UnknownOutcomeError } from "../errors.js";
+import { unknownOperation, waitOption } from "./checks.js";
 import type { Emitter } from "./events.js";
 import type { Journal } from "./journal.js";
 import { createSnapshot, isSameSnapshot, type Live, type Snapshot } from "./live.js";
-import { type ResolvedOptions, waitOption } from "./options.js";
+import type { ResolvedOptions } from "./options.js";
 import type { Owners } from "./owners.js";
 import type { Platform } from "./platform-port.js";
 import type { Recorder } from "./recorder.js";
@@ -72,12 +73,25 @@ export class Operator {
     return undefined;
   }
 
-  async cancel(id: string): Promise<OperationRecord> {
+  cancel(id: string): Promise<OperationRecord> {
+    return this.decide(id, (common) => ({ ...common, type: "cancel" }));
+  }
+
+  /**
+   * Puts a person's decision to a record, wherever it stands now.
+   *
+   * @throws MisuseError `unknown_operation`, and whatever `transition` throws
+   */
+  async decide(
+    id: string,
+    event: (common: { at: number; hook: boolean }, record: OperationRecord) => OperationEvent,
+  ): Promise<OperationRecord> {
     const { journal, options, worker } = this.#parts;
+    const at = options.clock.now();
     const record = await journal.update(id, (standing) =>
-      transition(standing, { type: "cancel", at: options.clock.now(), hook: worker.operationOf(standing).hooked }),
+      transition(standing, event({ at, hook: worker.operationOf(standing).hooked }, standing)),
     );
-    if (!record) throw unknown(id);
+    if (!record) throw unknownOperation(id);
     await worker.released(record);
     return record;
   }
@@ -211,11 +225,6 @@ function canUnblock({ state, blockedBy, request }: OperationRecord, live: Live):
 function purged(record: OperationRecord): SamekeyError {
   const details = { record, detail: "its record is no longer in the store: purged, or evicted by the browser" };
   return isUncertain(record) ? new UnknownOutcomeError("discarded", details) : new CanceledError("canceled", details);
-}
-
-/** @internal */
-export function unknown(what: string): MisuseError {
-  return new MisuseError("unknown_operation", { detail: what });
 }
 
 function changed(live: Live, ending: Ending): Promise<void> {

@@ -28,8 +28,6 @@ import type {
   SharedOptions,
 } from "./types.js";
 
-export { bad, waitOption } from "./checks.js";
-
 /** The name of the operations that `sdk.fetch` makes. */
 export const FETCH = "fetch";
 

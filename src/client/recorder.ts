@@ -4,11 +4,12 @@ import { holdsIntent, isSettled, type OperationRecord } from "../core/record.js"
 import { transition } from "../core/transition.js";
 import { CanceledError, MisuseError, StoreError } from "../errors.js";
 import type { Inserted } from "../store.js";
+import { bad } from "./checks.js";
 import { createRecord, type Draft } from "./draft.js";
 import type { Gate } from "./gate.js";
 import type { Journal } from "./journal.js";
 import { Live } from "./live.js";
-import { bad, type ResolvedOptions } from "./options.js";
+import type { ResolvedOptions } from "./options.js";
 import type { Owners } from "./owners.js";
 import type { Platform } from "./platform-port.js";
 import type { Worker } from "./worker.js";

@@ -1,7 +1,7 @@
 import { type Duration, toMs } from "../core/durations.js";
 import type { OperationRecord, State } from "../core/record.js";
-import { type OperationEvent, transition } from "../core/transition.js";
 import type { Counts } from "../store.js";
+import { bad, unknownOperation } from "./checks.js";
 import { Diagnosis } from "./diagnosis.js";
 import { createDraft, type Draft } from "./draft.js";
 import { Drain, type ResumeReport } from "./drain.js";
@@ -12,8 +12,8 @@ import { Handle, type OperationHandle } from "./handle.js";
 import { Journal } from "./journal.js";
 import { Leases } from "./leases.js";
 import { Live } from "./live.js";
-import { Operator, unknown } from "./operator.js";
-import { bad, type ResolvedOptions, resolveOptions } from "./options.js";
+import { Operator } from "./operator.js";
+import { type ResolvedOptions, resolveOptions } from "./options.js";
 import { Origins } from "./origins.js";
 import { Owners } from "./owners.js";
 import { PendingList } from "./pending.js";
@@ -191,7 +191,9 @@ class SamekeySdk {
     try {
       const operation = this.#options.operations.get(name);
       if (!operation)
-        throw unknown(`${JSON.stringify(name)}; declared are ${[...this.#options.operations.keys()].join(", ")}`);
+        throw unknownOperation(
+          `${JSON.stringify(name)}; declared are ${[...this.#options.operations.keys()].join(", ")}`,
+        );
       const draft = createDraft(body, call, {
         operation,
         baseUrl: this.#baseUrl(),
@@ -279,7 +281,7 @@ class SamekeySdk {
   }
 
   async retry(id: string): Promise<OperationRecord> {
-    const record = await this.#act(id, (common, standing) => {
+    const record = await this.#operator.decide(id, (common, standing) => {
       return { ...common, type: "retry", serverAt: this.#worker.serverTime(standing) };
     });
     // It was blocked, and its time is over: that was written down instead.
@@ -290,17 +292,17 @@ class SamekeySdk {
   async discard(id: string, why: { readonly reason: string }): Promise<OperationRecord> {
     const reason = why?.reason;
     if (typeof reason !== "string" || reason === "") bad("`discard` needs a reason, which is kept with the record");
-    return this.#act(id, (common) => ({ ...common, type: "discard", reason }));
+    return this.#operator.decide(id, (common) => ({ ...common, type: "discard", reason }));
   }
 
   async reconcile(id: string, outcome: "applied" | "not-applied"): Promise<OperationRecord> {
     if (outcome !== "applied" && outcome !== "not-applied") bad('`reconcile` takes "applied" or "not-applied"');
-    return this.#act(id, (common) => ({ ...common, type: "reconcile", outcome }));
+    return this.#operator.decide(id, (common) => ({ ...common, type: "reconcile", outcome }));
   }
 
   async adopt(id: string, owner: string): Promise<OperationRecord> {
     if (typeof owner !== "string" || owner === "" || owner === "*") bad("`adopt` takes one user's id");
-    return this.#act(id, () => ({ type: "adopt", owner }));
+    return this.#operator.decide(id, () => ({ type: "adopt", owner }));
   }
 
   async signOut(options: { readonly purge?: boolean | undefined } = {}): Promise<void> {
@@ -367,22 +369,9 @@ class SamekeySdk {
   ): Promise<OperationRecord> {
     const isId = typeof reference === "string";
     const record = isId ? await this.get(reference, filter) : await this.find(reference);
-    if (!record) throw unknown(isId ? reference : `${reference.name}, ${reference.intent}`);
+    if (!record) throw unknownOperation(isId ? reference : `${reference.name}, ${reference.intent}`);
     if (live.holds > 0) this.#journal.register(live, record.id);
     live.adopt(record);
-    return record;
-  }
-
-  async #act(
-    id: string,
-    event: (common: { at: number; hook: boolean }, record: OperationRecord) => OperationEvent,
-  ): Promise<OperationRecord> {
-    const at = this.#options.clock.now();
-    const record = await this.#journal.update(id, (standing) =>
-      transition(standing, event({ at, hook: this.#worker.operationOf(standing).hooked }, standing)),
-    );
-    if (!record) throw unknown(id);
-    await this.#worker.released(record);
     return record;
   }
 
