@@ -38,9 +38,9 @@ export interface BadNetworkOptions {
   readonly upstream: string;
   /** Decides, request by request. */
   readonly fault: (request: Passing) => Fault;
-  /** How long a request travels, in milliseconds. @default 0 */
+  /** How long a request travels, in milliseconds. @defaultValue 0 */
   readonly delay?: (() => number) | undefined;
-  /** How long an answer stalls, in milliseconds. @default 1000 */
+  /** How long an answer stalls, in milliseconds. @defaultValue 1000 */
   readonly stall?: (() => number) | undefined;
   /** Told of every answer of the server's before it goes on to the client, or does not. */
   readonly onAnswer?: ((request: Passing, answer: Passed) => void | Promise<void>) | undefined;

@@ -19,10 +19,10 @@ export interface EmbeddedOptions {
   /**
    * Where the data stay; one directory belongs to one server at a time.
    *
-   * @default a fresh directory for temporary files, removed at the end
+   * @defaultValue a fresh directory for temporary files, removed at the end
    */
   readonly dataDir?: string | undefined;
-  /** Whether a commit reaches the disk before it is confirmed. Tests that cut no power can do without. @default true */
+  /** Whether a commit reaches the disk before it is confirmed. Tests that cut no power can do without. @defaultValue true */
   readonly fsync?: boolean | undefined;
 }
 

@@ -5,13 +5,13 @@ import { createApp, tenantOf } from "./app.js";
 import { createBank } from "./database.js";
 
 export interface ReferenceServerOptions {
-  /** 0 takes any free one. @default 0 */
+  /** 0 takes any free one. @defaultValue 0 */
   readonly port?: number | undefined;
   /** A Postgres database; what is missing in it is created. */
   readonly databaseUrl: string;
-  /** The key's life. @default "24h" */
+  /** The key's life. @defaultValue "24h" */
   readonly retention?: IdempotencyOptions["retention"] | undefined;
-  /** Connections to Postgres. @default 16 */
+  /** Connections to Postgres. @defaultValue 16 */
   readonly connections?: number | undefined;
 }
 

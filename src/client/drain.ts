@@ -12,7 +12,7 @@ import type { Platform } from "./platform-port.js";
 import type { Ending, Waiting } from "./waiting.js";
 import type { Worker } from "./worker.js";
 
-/** What {@link Drain.resume} did. */
+/** What `resume` did. */
 export interface ResumeReport {
   readonly succeeded: number;
   readonly rejected: number;

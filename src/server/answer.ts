@@ -1,6 +1,6 @@
-import { MisuseError } from "../errors.js";
-
 /** Answers: what a handler gives, what is stored, and what goes out. */
+
+import { MisuseError } from "../errors.js";
 
 /** What becomes of the handler's work. */
 export type Disposition = "completed" | "refused" | "released";
@@ -15,7 +15,7 @@ export interface Answer {
    * `completed`: effects and answer are stored. `refused`: effects are rolled back, the answer is stored. `released`:
    * everything is rolled back and nothing is stored; the next request under the key runs again.
    *
-   * @default by status, see {@link dispositionOf}
+   * @defaultValue by status: 5xx, 401, 407, 408, 423, 425 and 429 are released, any other 4xx is refused, the rest completed
    */
   readonly disposition?: Disposition | undefined;
 }

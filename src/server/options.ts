@@ -17,15 +17,15 @@ export interface IdempotencyOptions<D extends Database = Database, R = unknown> 
    * request is not authenticated, and is answered 401.
    */
   readonly tenant?: ((request: R) => string | undefined | Promise<string | undefined>) | undefined;
-  /** The schema that samekey's tables live in. @default "samekey" */
+  /** The schema that samekey's tables live in. @defaultValue "samekey" */
   readonly schema?: string | undefined;
-  /** Response headers that are stored with an answer, besides the usual ones. @default [] */
+  /** Response headers that are stored with an answer, besides the usual ones. @defaultValue [] */
   readonly headers?: readonly string[] | undefined;
   /**
    * How long a handler may run, ms or `"60s"`. Past it its signal aborts, its connection is closed, nothing is stored
    * and the answer is 503. Postgres ends a transaction that idles this long, too: a dead host's lock goes.
    *
-   * @default "60s"
+   * @defaultValue "60s"
    */
   readonly handlerTimeout?: Duration | undefined;
 }

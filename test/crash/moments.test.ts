@@ -36,7 +36,7 @@ interface Case {
   readonly name: string;
   /** Where it is killed: by what the worker tells, or by where the server stands. */
   readonly kill: { readonly point: Point } | { readonly moment: Moment };
-  /** What its next life does first. @default "resume" */
+  /** What its next life does first. @defaultValue "resume" */
   readonly next?: "resume" | "ask again";
   readonly status?: number;
   /** Answers from a gateway before the first real one. */

@@ -30,11 +30,11 @@ export interface ObservedServer {
 }
 
 export interface ObservedServerOptions {
-  /** What an order that is carried out is answered with. @default 201 */
+  /** What an order that is carried out is answered with. @defaultValue 201 */
   readonly status?: number | undefined;
-  /** What a request is about. @default its member `order` */
+  /** What a request is about. @defaultValue its member `order` */
   readonly orderOf?: ((body: Record<string, unknown>) => string) | undefined;
-  /** How long it works on each request, in milliseconds. @default 0 */
+  /** How long it works on each request, in milliseconds. @defaultValue 0 */
   readonly work?: (() => number) | undefined;
 }
 
