@@ -47,6 +47,18 @@ export interface ErrorRecord {
   readonly intent?: string | undefined;
   readonly state: string;
   readonly attempts: number;
+  /** Of those, how many `fetch` was never called for. */
+  readonly unmade?: number | undefined;
+  /** The last attempts that have ended, the latest one last. */
+  readonly history?:
+    | readonly {
+        readonly at: number;
+        readonly ms: number;
+        readonly verdict: string;
+        readonly status?: number | undefined;
+        readonly cause?: string | undefined;
+      }[]
+    | undefined;
   readonly uncertainSince?: number | undefined;
   /** An attempt that may be under way. */
   readonly mark?: unknown;
@@ -235,11 +247,23 @@ function say(sentence: Sentence, record: ErrorRecord | undefined): string {
   return typeof sentence === "string" ? sentence : sentence(record);
 }
 
+/** What the attempts have come to so far: the reason why there is no outcome. */
+function lastAttempt({ history, attempts, unmade, mark }: ErrorRecord): string | undefined {
+  const last = history?.at(-1);
+  if (!last) return undefined;
+  const came = [last.status && `HTTP ${last.status}`, last.cause].filter(Boolean).join(" ") || last.verdict;
+  const where = unmade === attempts ? " before `fetch` was called" : "";
+  return `the last of ${attempts - (mark ? 1 : 0)} attempts: ${came}${where}`;
+}
+
 /** Turns a code and its particulars into the sentences a reader gets. */
 function compose(code: ErrorCode, { detail, record }: ErrorDetails): string {
   const [happened, applied, next] = text[code];
-  const what = detail ? `${happened}: ${detail.replace(/\.$/, "")}.` : `${happened}.`;
-  return `${what} ${say(applied, record)} ${say(next, record)}`;
+  const last = record && (code === "pending" || code === "closed") ? lastAttempt(record) : undefined;
+  const which = record && `\`${record.name}\`${record.intent ? `, intent ${JSON.stringify(record.intent)}` : ""}`;
+  const told = [detail?.replace(/\.$/, ""), last].filter(Boolean).join("; ");
+  const what = [happened, which, told].filter(Boolean).join(": ");
+  return `${what}. ${say(applied, record)} ${say(next, record)}`;
 }
 
 /**

@@ -150,6 +150,37 @@ describe("every message says what happened, whether anything may have been appli
   });
 });
 
+describe("a message tells of its record", () => {
+  const entry = { at: 1, ms: 2, verdict: "retry" };
+  it.each([
+    ["an answer", { attempts: 4, history: [{ ...entry, status: 503 }] }, "the last of 4 attempts: HTTP 503."],
+    [
+      "what was thrown, while another is under way",
+      { attempts: 3, mark: {}, history: [{ ...entry, cause: "TypeError ECONNREFUSED" }] },
+      "the last of 2 attempts: TypeError ECONNREFUSED.",
+    ],
+    [
+      "what was thrown before fetch",
+      { attempts: 2, unmade: 2, history: [{ ...entry, cause: "Error" }] },
+      "the last of 2 attempts: Error before `fetch` was called.",
+    ],
+    ["neither", { attempts: 1, history: [entry] }, "the last of 1 attempts: retry."],
+  ])("why there is no outcome yet: %s", (_, change, told) => {
+    for (const code of ["pending", "closed"] as const) {
+      const { message } = new PendingError(code, { record: record(change), detail: "no outcome within 3000 ms" });
+      expect(message).toContain(`: \`transfer\`: no outcome within 3000 ms; ${told} `);
+    }
+    expect(new PendingError("blocked", { record: record(change) }).message).not.toContain("attempts");
+  });
+
+  it("which operation it is, by its name and intent", () => {
+    const named = { record: record({ intent: 'order "7"', state: "rejected" }), detail: "HTTP 402" };
+    expect(new RejectedError("rejected", named).message).toMatch(
+      /^The operation was refused: `transfer`, intent "order \\"7\\"": HTTP 402\. /,
+    );
+  });
+});
+
 describe("an error carries", () => {
   it("its code, its name, and nothing that it was not given", () => {
     for (const [name, code] of pairs) {

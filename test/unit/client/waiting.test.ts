@@ -28,6 +28,28 @@ describe("I10 the waiter is not the operation", () => {
     expect(app.server.calls).toHaveLength(1);
   });
 
+  test.each([
+    ["a server that answers 503", () => status(503, forever), {}, /attempts: HTTP 503\./],
+    ["a closed port", () => unreachable(forever), {}, /attempts: TypeError ECONNREFUSED\./],
+    [
+      "headers() that throws",
+      () => delay(0),
+      {
+        headers: () => {
+          throw new RangeError("no token");
+        },
+      },
+      /attempts: RangeError before `fetch` was called\./,
+    ],
+  ])("`wait` over tells why: %s", async (_, fault, options, why) => {
+    const app = createTestSdk({ operations, ...options });
+    app.server.script(fault());
+    const sent = app.sdk.operation("transfer", { amount: 1 }, order).send({ wait: "3s" });
+    const { message } = (await app.until(fate(sent))) as Error;
+    expect(message).toContain('`transfer`, intent "order-1": no outcome within 3000 ms; the last of ');
+    expect(message).toMatch(why);
+  });
+
   test("through retries too, without any waiter and without start()", async () => {
     const app = createTestSdk({ operations });
     app.server.script(lose.response(), status(503), status(503));
