@@ -61,11 +61,13 @@ export class Gate {
     });
   }
 
-  leave(origin: string, health: Health): void {
+  /** @returns whether an outage of the origin begins with it */
+  leave(origin: string, health: Health): boolean {
     this.#free++;
-    this.#origins.leave(origin, this.#clock.now(), health);
+    const fails = this.#origins.leave(origin, this.#clock.now(), health);
     this.#admit();
     this.onLeave();
+    return fails;
   }
 
   /** Turns everyone away. */

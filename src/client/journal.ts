@@ -203,6 +203,10 @@ export class Journal {
     const settled = isSettled(after) && !(before && isSettled(before));
     if (settled) this.#emitter.emit("settled", after);
     else if (before && after.state !== before.state && (after.state === "blocked" || after.state === "unresolved")) {
+      if (after.state === "blocked") {
+        const message = `an operation is blocked: ${after.blockedBy ?? after.code}`;
+        this.#options.log({ level: "warn", message, id, name: after.name });
+      }
       this.#emitter.emit(after.state, after);
     }
   }

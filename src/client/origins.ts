@@ -76,21 +76,25 @@ export class Origins {
     this.#of(origin).active++;
   }
 
-  leave(origin: string, now: number, health: Health): void {
+  /** @returns whether an outage begins with it */
+  leave(origin: string, now: number, health: Health): boolean {
     const standing = this.#of(origin);
     standing.active--;
     if (health === "failed") {
       standing.failures++;
-      if (standing.failures < OUTAGE) return;
+      if (standing.failures < OUTAGE) return false;
       standing.opened++;
       standing.room = 1;
       standing.probeAt = now + Math.max(BASE / 2, backoff(standing.opened, BASE, CAP, fraction(this.#random)));
-    } else if (health === "answered") {
+      return standing.failures === OUTAGE;
+    }
+    if (health === "answered") {
       standing.failures = 0;
       standing.opened = 0;
       standing.room += 1 / Math.floor(standing.room);
       if (standing.room >= this.#full) standing.room = Number.POSITIVE_INFINITY;
     }
+    return false;
   }
 
   learnClock(origin: string, server: number, at: number): void {

@@ -325,14 +325,18 @@ export class Worker {
     });
     // Started before the slot is given back, so that the next claim can share the write's transaction.
     const writing = this.#insist(() => journal.change(record.id, event, record));
-    gate.leave(record.origin, result.health);
+    const isOutage = gate.leave(record.origin, result.health);
     this.onProgress();
     journal.foretell(record, event);
     const after = (await writing) ?? record;
-    const { id, name } = record;
+    const { id, name, origin } = record;
     if (result.fault) for (const live of journal.livesOf(id)) live.tell(result.fault);
-    const cause = nameOf(result.error);
-    if (cause) options.log({ level: "debug", message: "an attempt failed", id, name, cause });
+    const cause = nameOf(result.error) ?? (result.status && `HTTP ${result.status}`);
+    if (result.error !== undefined) options.log({ level: "debug", message: "an attempt failed", id, name, cause });
+    const warn = (message: string): void => options.log({ level: "warn", message, id, name, cause });
+    if (isOutage) warn(`${PATIENCE} attempts in a row failed at ${origin}`);
+    if (result.error !== undefined && !result.made && after.unmade === PATIENCE && result.signal.kind === "unsent")
+      warn(`${PATIENCE} attempts failed before \`fetch\` was called: see \`headers()\``);
     void this.#parts.diagnosis.consider(after);
     await this.#advance(after);
     return after;

@@ -1,4 +1,4 @@
-import { createSdk, post } from "samekey";
+import { createSdk, type LogEntry, post } from "samekey";
 import { createTestSdk, delay, lose, status, unauthorized, unreachable } from "samekey/testing";
 import { describe, expect, test } from "vitest";
 import { createSdkWith } from "../../../src/client/sdk.js";
@@ -48,6 +48,32 @@ describe("I10 the waiter is not the operation", () => {
     const { message } = (await app.until(fate(sent))) as Error;
     expect(message).toContain('`transfer`, intent "order-1": no outcome within 3000 ms; the last of ');
     expect(message).toMatch(why);
+  });
+
+  test("the log warns of what goes on failing: once per outage, and of what is blocked", async () => {
+    const warned: string[] = [];
+    const log = ({ level, message, cause }: LogEntry) => level === "warn" && warned.push(`${message} (${cause})`);
+    const outage = "5 attempts in a row failed at https://api.example.com";
+    const down = createTestSdk({ operations, log });
+    down.server.script(status(503, { times: 8 }));
+    const fail = () => fate(down.sdk.operation("transfer", { amount: 1 }).send());
+    await down.until(Promise.all([fail(), fail()]));
+    expect(warned.splice(0)).toEqual([`${outage} (HTTP 503)`]);
+    down.server.script(status(503, { times: 6 }));
+    await down.until(fail());
+    expect(warned.splice(0)).toEqual([`${outage} (HTTP 503)`]);
+
+    const headers = () => {
+      throw new RangeError("no token");
+    };
+    const unmade = createTestSdk({ operations, log, headers });
+    await unmade.until(fate(unmade.sdk.operation("transfer", { amount: 1 }).send({ wait: "1h" })));
+    expect(warned.splice(0)).toEqual(["5 attempts failed before `fetch` was called: see `headers()` (RangeError)"]);
+
+    const blocked = createTestSdk({ operations, log });
+    blocked.server.script(unauthorized());
+    await blocked.until(fate(blocked.sdk.operation("transfer", { amount: 1 }).send()));
+    expect(warned).toEqual(["an operation is blocked: credentials (undefined)"]);
   });
 
   test("through retries too, without any waiter and without start()", async () => {
