@@ -205,6 +205,9 @@ async function attemptHeaders(record: OperationRecord, env: AttemptEnvironment):
   return headers;
 }
 
+/** What the platform sets by itself: it refuses them on every attempt, with an error that passes for a lost one. */
+const ofPlatform = /^(content-length|transfer-encoding|connection|host|keep-alive|upgrade|te|trailer|expect)$/i;
+
 /**
  * Headers as a program gave them. The platform's own error is not passed on: it quotes the value.
  *
@@ -216,6 +219,9 @@ export function toHeaders(given: HeaderMap | Headers | undefined, what: string, 
     throw new MisuseError("bad_option", { detail: `\`${what}\` is no object of headers`, record });
   }
   for (const [name, value] of given instanceof Headers ? given : Object.entries(given ?? {})) {
+    if (value !== undefined && ofPlatform.test(name)) {
+      throw new MisuseError("bad_option", { detail: `\`${what}\` holds ${name}, which the platform sets`, record });
+    }
     try {
       if (value !== undefined) headers.append(name, value);
     } catch {

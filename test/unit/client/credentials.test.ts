@@ -164,6 +164,22 @@ describe("headers()", () => {
     expect(await app.until(send())).toMatchObject({ source: "executed" });
   });
 
+  test.each("Content-Length transfer-encoding connection host keep-alive upgrade te trailer expect".split(" "))(
+    "%s is the platform's to set: refused for a call and from headers(), not retried for ever",
+    async (name) => {
+      const given = { [name]: "1" };
+      for (const headers of [undefined, () => given]) {
+        const app = createTestSdk({ operations, headers });
+        const call = app.sdk.operation("transfer", { amount: 1 }, headers ? {} : { headers: given });
+        expect(await app.until(fate(call.send({ wait: "1s" })))).toMatchObject({
+          code: "bad_option",
+          message: expect.stringContaining(`holds ${name}, which the platform sets`),
+        });
+        expect(app.server.calls).toHaveLength(0);
+      }
+    },
+  );
+
   test("another origin gets none of it", async () => {
     let calls = 0;
     const elsewhere: string[] = [];
