@@ -2,24 +2,16 @@
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import ky from "ky";
-import { load } from "../support/build.mjs";
 import { serve } from "../support/child.mjs";
 import { atMost, byTurns, median, ms, times } from "../support/figures.mjs";
 import { rawSqlite } from "../support/raw-sqlite.mjs";
+import { openSdk } from "../support/sdk.mjs";
 import { transfer, uuid } from "../support/transfer.mjs";
 
 export async function measure({ quick, dist, home }) {
   const server = await serve("support/server.mjs");
   const raw = await rawSqlite(dist, join(home, "alone-raw.sqlite"), transfer(0));
-  const { createSdk, post, sqliteStore } = await load(dist);
-  const sdk = createSdk({
-    name: "bench",
-    baseUrl: server.said,
-    owner: "single",
-    retention: "24h",
-    store: sqliteStore({ path: join(home, "alone.sqlite") }),
-    operations: { transfer: post("/transfers") },
-  });
+  const sdk = await openSdk(dist, join(home, "alone.sqlite"), { baseUrl: server.said });
   const target = `${server.said}/transfers`;
 
   let n = 0;

@@ -4,6 +4,7 @@ import { load } from "../support/build.mjs";
 import { atMost, byTurns, median, ms, ratio, thousands, times } from "../support/figures.mjs";
 import { multiply } from "../support/many.mjs";
 import { url } from "../support/raw-sqlite.mjs";
+import { openSdk } from "../support/sdk.mjs";
 import { transfer } from "../support/transfer.mjs";
 
 const DUE = 4000;
@@ -11,20 +12,12 @@ const clock = { now: Date.now, sleep: (ms) => new Promise((resolve) => setTimeou
 
 export async function measure({ quick, dist, home }) {
   const behind = quick ? 100_000 : 1_000_000;
-  const { createSdk, post, sqliteStore } = await load(dist);
+  const { sqliteStore } = await load(dist);
 
   async function prepare(file, parked) {
     const path = join(home, file);
-    const sdk = createSdk({
-      name: "bench",
-      baseUrl: new URL(url).origin,
-      owner: "single",
-      retention: "24h",
-      store: sqliteStore({ path }),
-      // Without credentials an operation is blocked.
-      headers: () => null,
-      operations: { transfer: post("/transfers") },
-    });
+    // Without credentials an operation is blocked.
+    const sdk = await openSdk(dist, path, { baseUrl: new URL(url).origin, headers: () => null });
     const head = sdk.operation("transfer", transfer(0), { lane: "account 1190" });
     await head.outcome();
     const next = await sdk.operation("transfer", transfer(1), { lane: "account 1190" }).save();

@@ -1,9 +1,9 @@
 // `resume()` with very many pending: how soon it begins, and what it holds in memory while it goes on.
 import { join } from "node:path";
-import { load } from "../support/build.mjs";
 import { ask, serve } from "../support/child.mjs";
 import { atMost, median, mib, ms, quantile, thousands } from "../support/figures.mjs";
 import { multiply } from "../support/many.mjs";
+import { openSdk } from "../support/sdk.mjs";
 import { transfer } from "../support/transfer.mjs";
 
 export async function measure({ quick, dist, home }) {
@@ -48,15 +48,7 @@ export async function measure({ quick, dist, home }) {
   ];
 
   async function fill() {
-    const { createSdk, post, sqliteStore } = await load(dist);
-    const sdk = createSdk({
-      name: "bench",
-      baseUrl: server.said,
-      owner: "single",
-      retention: "24h",
-      store: sqliteStore({ path }),
-      operations: { transfer: post("/transfers") },
-    });
+    const sdk = await openSdk(dist, path, { baseUrl: server.said });
     const { id } = await sdk.operation("transfer", transfer(0)).save();
     await sdk.close();
     multiply(path, id, pending - 1);

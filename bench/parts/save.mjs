@@ -1,8 +1,8 @@
 // `save()`, 256 at a time, beside a loop that commits groups of 256 rows by hand.
 import { join } from "node:path";
-import { load } from "../support/build.mjs";
 import { atLeast, beside, byTurns, paced } from "../support/figures.mjs";
 import { rawSqlite, url } from "../support/raw-sqlite.mjs";
+import { openSdk } from "../support/sdk.mjs";
 import { transfer } from "../support/transfer.mjs";
 
 const GROUP = 256;
@@ -10,15 +10,7 @@ const GROUPS = 8;
 
 export async function measure({ quick, dist, home }) {
   const raw = await rawSqlite(dist, join(home, "save-raw.sqlite"), transfer(0));
-  const { createSdk, post, sqliteStore } = await load(dist);
-  const sdk = createSdk({
-    name: "bench",
-    baseUrl: new URL(url).origin,
-    owner: "single",
-    retention: "24h",
-    store: sqliteStore({ path: join(home, "save.sqlite") }),
-    operations: { transfer: post("/transfers") },
-  });
+  const sdk = await openSdk(dist, join(home, "save.sqlite"), { baseUrl: new URL(url).origin });
 
   /** Some groups, one after the other. */
   const rate = (group) => () =>

@@ -1,9 +1,9 @@
 // `send()` on SQLite, 64 in flight, beside bare `ky` and bare `fetch`. The server is a process of its own.
 import { join } from "node:path";
 import ky from "ky";
-import { load } from "../support/build.mjs";
 import { serve } from "../support/child.mjs";
 import { atLeast, beside, byTurns, paced } from "../support/figures.mjs";
+import { openSdk } from "../support/sdk.mjs";
 import { transfer, uuid } from "../support/transfer.mjs";
 
 const IN_FLIGHT = 64;
@@ -11,16 +11,8 @@ const SENDS = 640;
 
 export async function measure({ quick, dist, home }) {
   const server = await serve("support/server.mjs");
-  const { createSdk, post, sqliteStore } = await load(dist);
-  const sdk = createSdk({
-    name: "bench",
-    baseUrl: server.said,
-    owner: "single",
-    retention: "24h",
-    concurrency: IN_FLIGHT,
-    store: sqliteStore({ path: join(home, "send.sqlite") }),
-    operations: { transfer: post("/transfers") },
-  });
+  const path = join(home, "send.sqlite");
+  const sdk = await openSdk(dist, path, { baseUrl: server.said, concurrency: IN_FLIGHT });
   const target = `${server.said}/transfers`;
   const key = () => ({ "idempotency-key": uuid(Date.now()) });
 

@@ -58,10 +58,10 @@ export function beside(ours, theirs) {
   };
 }
 
-export const micros = (n) => `${n.toFixed(n < 100 ? 1 : 0)} µs`;
+const micros = (n) => `${n.toFixed(n < 100 ? 1 : 0)} µs`;
 export const thousands = (n) => Math.round(n).toLocaleString("en-US");
 export const ms = (n) => `${n < 10 ? n.toFixed(2) : n.toFixed(1)} ms`;
-export const perSecond = (n) => `${thousands(n)}/s`;
+const perSecond = (n) => `${thousands(n)}/s`;
 export const mib = (bytes) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 export const times = ({ median, from, to }) =>
   `${median.toFixed(2)}${from === undefined ? "" : ` (${from.toFixed(2)}–${to.toFixed(2)})`}`;

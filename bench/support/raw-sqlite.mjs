@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import Database from "better-sqlite3";
-import { load } from "./build.mjs";
+import { openSdk } from "./sdk.mjs";
 import { uuid } from "./transfer.mjs";
 
 export const url = "http://127.0.0.1:1/transfers";
@@ -12,21 +12,13 @@ const encoder = new TextEncoder();
 
 /** Lets samekey create the file and record one operation, so that ours can be held against it. */
 async function prepare(dist, path, body) {
-  const { createSdk, post, sqliteStore } = await load(dist);
-  const sdk = createSdk({
-    name: "bench",
-    baseUrl: new URL(url).origin,
-    owner: "single",
-    retention: "24h",
-    store: sqliteStore({ path }),
-    operations: { transfer: post("/transfers") },
-  });
+  const sdk = await openSdk(dist, path, { baseUrl: new URL(url).origin });
   await sdk.operation("transfer", body).save();
   await sdk.close();
 }
 
 /** A record as samekey builds it for a call without intent or lane. */
-export function recordOf(seq, now) {
+function recordOf(seq, now) {
   const key = uuid(now);
   return {
     seq,

@@ -1,20 +1,14 @@
 // Resumes what is pending in a file. Answers when the first request was made, and its memory after so many.
 import process from "node:process";
-import { load } from "./build.mjs";
 import { memory, middle, SAMPLES, SPREAD } from "./memory.mjs";
+import { openSdk } from "./sdk.mjs";
 
 process.once("message", async ({ dist, path, baseUrl, marks }) => {
-  const { createSdk, post, sqliteStore } = await load(dist);
   const seen = Object.fromEntries(marks.map((mark) => [mark, []]));
   let first;
   const over = new AbortController();
-  const sdk = createSdk({
-    name: "bench",
+  const sdk = await openSdk(dist, path, {
     baseUrl,
-    owner: "single",
-    retention: "24h",
-    store: sqliteStore({ path }),
-    operations: { transfer: post("/transfers") },
     fetch: (input, init) => {
       first ??= performance.now();
       if (marks.length === 0) over.abort();
