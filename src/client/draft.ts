@@ -156,9 +156,13 @@ function resolveUrl(operation: ResolvedOperation, input: unknown, baseUrl: strin
   const path = operation.definition?.path;
   const written: unknown = typeof path === "function" ? path(input as never) : path;
   if (typeof written !== "string") bad(`the path of \`${operation.name}\` is not a string`);
+  return joinUrl(baseUrl, written, operation.name);
+}
+
+/** A path below `baseUrl`, whether or not it begins with a slash; what is absolute stays as it is. */
+export function joinUrl(baseUrl: string | undefined, written: string, name: string): string {
   if (/^https?:\/\//i.test(written)) return written;
-  if (baseUrl === undefined)
-    bad(`\`baseUrl\` is missing, so ${JSON.stringify(written)} of \`${operation.name}\` leads nowhere`);
+  if (baseUrl === undefined) bad(`\`baseUrl\` is missing, so ${JSON.stringify(written)} of \`${name}\` leads nowhere`);
   const [base = "", query = ""] = baseUrl.split("?", 2);
   return `${base.replace(/\/$/, "")}/${written.replace(/^\//, "")}${query && `${written.includes("?") ? "&" : "?"}${query}`}`;
 }

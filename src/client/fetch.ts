@@ -1,7 +1,7 @@
 import type { OperationRecord } from "../core/record.js";
 import { MisuseError } from "../errors.js";
 import { bad } from "./checks.js";
-import { createDraft, type Draft } from "./draft.js";
+import { createDraft, type Draft, joinUrl } from "./draft.js";
 import { FETCH, type ResolvedOptions } from "./options.js";
 import { headersOf, readError, readResult } from "./result.js";
 import type { CallOptions, SendOptions } from "./types.js";
@@ -12,7 +12,11 @@ export type SdkFetchInit = Omit<RequestInit, "body"> & {
   readonly body?: unknown;
 } & Pick<CallOptions, "intent" | "lane" | "owner" | "deadline">;
 
-/** `fetch` whose writes are recorded, keyed, retried and resumable. */
+/**
+ * `fetch` whose writes to `baseUrl`'s origin are recorded, keyed, retried and resumable. Everything else passes through
+ * untouched: reads, event streams, and writes to another origin (the log warns of those once per origin). A relative
+ * URL is a path below `baseUrl`, as it is for operations: with `https://api.example.com/v1`, `/t` is `/v1/t`.
+ */
 export type SdkFetch = (input: string | URL | Request, init?: SdkFetchInit) => Promise<Response>;
 
 /** What {@link createFetch} is built from. */
@@ -28,16 +32,25 @@ const WRITES = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 
 /** Makes the drop-in: writes to `baseUrl`'s origin are operations named `fetch`, everything else passes through. */
 export function createFetch(parts: FetchParts): SdkFetch {
+  const warned = new Set<string>();
   return async (input, init = {}) => {
     const { options, passThrough } = parts;
     const base = parts.baseUrl();
     const request = input instanceof Request ? input : undefined;
-    const url = new URL(request ? request.url : String(input), base);
+    const written = request ? request.url : String(input);
+    const url = new URL(/^([a-z][a-z\d+.-]*:|\/\/)/i.test(written) ? written : joinUrl(base, written, FETCH), base);
     const method = (init.method ?? request?.method ?? "GET").toUpperCase();
     const headers = new Headers(init.headers ?? request?.headers);
     const isStream = /\btext\/event-stream\b/i.test(headers.get("accept") ?? "");
-    if (base === undefined || url.origin !== new URL(base).origin || !WRITES.has(method) || isStream) {
-      return passThrough(input as RequestInfo, init as RequestInit);
+    const isElsewhere = base === undefined || url.origin !== new URL(base).origin;
+    const isRead = !WRITES.has(method) || isStream;
+    if (isElsewhere || isRead) {
+      if (!isRead && !warned.has(url.origin)) {
+        warned.add(url.origin);
+        const message = `sdk.fetch passes writes to ${url.origin} through: it is not baseUrl's origin`;
+        options.log({ level: "warn", message, name: FETCH });
+      }
+      return passThrough((typeof input === "string" ? url.href : input) as RequestInfo, init as RequestInit);
     }
     if ((init.mode ?? request?.mode) === "no-cors") bad('`mode: "no-cors"` strips the idempotency key; use "cors"');
     const { intent, lane, deadline, owner = parts.owner(), signal = request?.signal } = init;

@@ -88,6 +88,31 @@ describe("sdk.fetch", () => {
     expect(await app.sdk.counts()).toEqual({});
   });
 
+  test("a relative URL is a path below baseUrl, for reads and writes; the passed-on one is absolute", async () => {
+    const app = createTestSdk({ baseUrl: "https://api.example.com/v1" });
+    app.server.on("GET", "/t", () => Response.json({}));
+    for (const method of ["GET", "POST"]) {
+      for (const path of ["/t", "t", "https://api.example.com/v1/t", "//api.example.com/v1/t"]) {
+        expect((await app.until(app.sdk.fetch(path, { method }))).ok).toBe(true);
+      }
+    }
+    expect(app.server.calls.map(({ url }) => url)).toEqual(Array(8).fill("https://api.example.com/v1/t"));
+    expect(app.server.calls.filter(({ key }) => key)).toHaveLength(4);
+  });
+
+  test("the log warns once per origin of writes that pass through", async () => {
+    const warned: string[] = [];
+    const app = createTestSdk({ log: ({ level, message }) => level === "warn" && warned.push(message) });
+    const send = (url: string, method = "POST") => app.until(app.sdk.fetch(url, { method, headers: {} }));
+    await send("https://read.example.org/t", "GET");
+    await send("https://other.example.org/t");
+    await send("https://other.example.org/u");
+    await send("/t");
+    expect(warned).toEqual([
+      "sdk.fetch passes writes to https://other.example.org through: it is not baseUrl's origin",
+    ]);
+  });
+
   test("a final 4xx comes back as a Response, 422 raises, so does what is not over", async () => {
     const app = createTestSdk({ wait: "1s" });
     const send = () => app.until(fate(app.sdk.fetch("/t", { method: "POST", body: "x" })));
