@@ -8,6 +8,7 @@ import type { Leases } from "./leases.js";
 import type { ResolvedOptions } from "./options.js";
 import type { Origins } from "./origins.js";
 import type { Owners } from "./owners.js";
+import { pages } from "./pages.js";
 import type { Platform } from "./platform-port.js";
 import type { Ending, Waiting } from "./waiting.js";
 import type { Worker } from "./worker.js";
@@ -159,15 +160,12 @@ export class Drain {
       if (owner === undefined) return;
       const store = await journal.open();
       const filter = { states: ["blocked" as const], ...(owner !== "*" && { owner }) };
-      for (let after: number | undefined; ; ) {
-        const records = await store.page({ ...filter, after });
+      for await (const records of pages(store, filter)) {
         const waiting = records.filter(({ blockedBy }) => blockedBy === "credentials");
         const event = { type: "retry" as const, at: options.clock.now() };
         await Promise.all(
           waiting.map((record) => journal.change(record.id, { ...event, hook: worker.operationOf(record).hooked })),
         );
-        after = records.at(-1)?.seq;
-        if (after === undefined) break;
       }
       this.kick();
     } catch (error) {

@@ -2,6 +2,7 @@ import { comparableBytes } from "../core/compare.js";
 import { holdsIntent, isSettled, type OperationRecord } from "../core/record.js";
 import type { Journal } from "./journal.js";
 import type { ResolvedOptions } from "./options.js";
+import { pages } from "./pages.js";
 import type { Platform } from "./platform-port.js";
 
 const STEP = 100;
@@ -17,8 +18,7 @@ export async function prune(journal: Journal, options: ResolvedOptions, platform
   const settledBefore = options.clock.now() - options.keepFor;
   const forgottenBefore = settledBefore - options.rememberIntents;
   let pruned = 0;
-  for (let after: number | undefined; ; ) {
-    const records = await store.page({ settledBefore, after, limit: STEP });
+  for await (const records of pages(store, { settledBefore, limit: STEP })) {
     const targets = records.filter(isPrunable);
     const jobs = targets.map(async (record) => {
       const isRemembered = record.intent !== undefined && holdsIntent(record);
@@ -36,9 +36,8 @@ export async function prune(journal: Journal, options: ResolvedOptions, platform
       return journal.update(target.id, (standing) => (isPrunable(standing) ? change(standing) : standing));
     });
     await Promise.all(writes);
-    after = records.at(-1)?.seq;
-    if (after === undefined) return pruned;
   }
+  return pruned;
 }
 
 function isPrunable(record: OperationRecord): boolean {

@@ -16,6 +16,7 @@ import { Operator } from "./operator.js";
 import { type ResolvedOptions, resolveOptions } from "./options.js";
 import { Origins } from "./origins.js";
 import { Owners } from "./owners.js";
+import { pages } from "./pages.js";
 import { PendingList } from "./pending.js";
 import type { Platform } from "./platform-port.js";
 import { Recorder } from "./recorder.js";
@@ -261,12 +262,7 @@ class SamekeySdk {
     if (owner === undefined) return;
     const store = await this.#journal.open();
     const narrowed = { ...filter, owner: owner === "*" ? undefined : owner };
-    for (let after: number | undefined; ; ) {
-      const records = await store.page({ ...narrowed, after });
-      yield* records;
-      after = records.at(-1)?.seq;
-      if (after === undefined) return;
-    }
+    for await (const records of pages(store, narrowed)) yield* records;
   }
 
   async counts(filter?: OwnerFilter): Promise<Counts> {
