@@ -2,7 +2,7 @@ import { backoff } from "../core/backoff.js";
 import { fraction, type Random } from "../core/random.js";
 
 /** So many failures in a row are an outage. */
-const OUTAGE = 5;
+export const OUTAGE = 5;
 const BASE = 1000;
 const CAP = 30_000;
 

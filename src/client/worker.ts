@@ -12,7 +12,7 @@ import type { Gate } from "./gate.js";
 import type { Journal } from "./journal.js";
 import { LEASE, type Leases } from "./leases.js";
 import type { ResolvedOperation, ResolvedOptions } from "./options.js";
-import type { Origins } from "./origins.js";
+import { type Origins, OUTAGE } from "./origins.js";
 import type { Owners } from "./owners.js";
 import type { Holder, Platform } from "./platform-port.js";
 import { isOver } from "./result.js";
@@ -25,6 +25,8 @@ const PATIENCE = 5;
 const PAUSE = 200;
 /** How often to look whether others in this process are done with it. */
 const RECHECK = 1_000;
+/** So many attempts that never came to their request are told in the log. */
+const FRUITLESS = 5;
 
 /** What the worker is built from. */
 export interface WorkerParts {
@@ -334,9 +336,9 @@ export class Worker {
     const cause = nameOf(result.error) ?? (result.status && `HTTP ${result.status}`);
     if (result.error !== undefined) options.log({ level: "debug", message: "an attempt failed", id, name, cause });
     const warn = (message: string): void => options.log({ level: "warn", message, id, name, cause });
-    if (isOutage) warn(`${PATIENCE} attempts in a row failed at ${origin}`);
-    if (result.error !== undefined && !result.made && after.unmade === PATIENCE && result.signal.kind === "unsent")
-      warn(`${PATIENCE} attempts failed before \`fetch\` was called: see \`headers()\``);
+    if (isOutage) warn(`${OUTAGE} attempts in a row failed at ${origin}`);
+    if (result.error !== undefined && !result.made && after.unmade === FRUITLESS && result.signal.kind === "unsent")
+      warn(`${FRUITLESS} attempts failed before \`fetch\` was called: see \`headers()\``);
     void this.#parts.diagnosis.consider(after);
     await this.#advance(after);
     return after;
