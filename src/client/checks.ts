@@ -1,3 +1,4 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { type Duration, toMs } from "../core/durations.js";
 import { MisuseError } from "../errors.js";
 import type { AnyDefinition, Profile } from "./types.js";
@@ -10,6 +11,14 @@ export function bad(detail: string): never {
 /** There is no such operation, declared or recorded. */
 export function unknownOperation(what: string): MisuseError {
   return new MisuseError("unknown_operation", { detail: what });
+}
+
+/** What does not fit a schema, each with where it stands below `root`. */
+export function readIssues(issues: readonly StandardSchemaV1.Issue[], root: string): { path: string; told: string }[] {
+  return issues.map(({ message, path = [] }) => {
+    const at = [root, ...path.map((step) => String(typeof step === "object" ? step.key : step))].join(".");
+    return { path: at, told: `${at}: ${message}` };
+  });
 }
 
 /** Refuses what is no object of the known options, `known` being their names. */

@@ -3,8 +3,9 @@ import { toMs } from "../core/durations.js";
 import { checkKey, deriveKey, mintUuid, renderKey } from "../core/key.js";
 import type { Random } from "../core/random.js";
 import { type NewRecord, type StoredRequest, whole } from "../core/record.js";
+import { MisuseError } from "../errors.js";
 import { toHeaders } from "./attempt.js";
-import { bad } from "./checks.js";
+import { bad, readIssues } from "./checks.js";
 import type { ResolvedOperation } from "./options.js";
 import type { CallOptions } from "./types.js";
 
@@ -145,11 +146,12 @@ function validate(operation: ResolvedOperation, input: unknown): unknown {
     bad(`\`operations.${operation.name}.body\` validates asynchronously; a call is synchronous`);
   }
   if (!result.issues) return result.value;
-  const issues = result.issues.map(({ message, path }) => {
-    const steps = (path ?? []).map((step) => String(typeof step === "object" ? step.key : step));
-    return `${["body", ...steps].join(".")}: ${message}`;
+  const issues = readIssues(result.issues, "body");
+  throw new MisuseError("bad_option", {
+    detail: `the body of \`${operation.name}\` does not fit its schema: ${issues.map(({ told }) => told).join("; ")}`,
+    fields: issues.map(({ path }) => path),
+    cause: result.issues,
   });
-  return bad(`the body of \`${operation.name}\` does not fit its schema: ${issues.join("; ")}`);
 }
 
 function resolveUrl(operation: ResolvedOperation, input: unknown, baseUrl: string | undefined): string {

@@ -12,6 +12,7 @@ import {
   type UnknownOutcomeCode,
   UnknownOutcomeError,
 } from "../errors.js";
+import { readIssues } from "./checks.js";
 import type { OperationOptions, SendResult } from "./types.js";
 
 /** Where an operation stands, and what came of it: discriminated by `state`. */
@@ -62,7 +63,7 @@ function tryParse(response: StoredResponse | undefined): unknown {
 
 interface Checked {
   readonly value?: unknown;
-  readonly issues?: readonly { readonly message: string }[] | undefined;
+  readonly issues?: readonly StandardSchemaV1.Issue[] | undefined;
   readonly cause?: unknown;
 }
 
@@ -109,7 +110,10 @@ export async function readResult(
     throw unreadable("the body is not JSON", cause);
   }
   const checked = await check(schema, data);
-  if (checked.issues) throw unreadable(checked.issues.map((issue) => issue.message).join("; "), checked.cause);
+  if (checked.issues) {
+    const issues = readIssues(checked.issues, "data");
+    throw unreadable(issues.map(({ told }) => told).join("; "), checked.cause ?? checked.issues);
+  }
   return {
     id: record.id,
     key: record.key,

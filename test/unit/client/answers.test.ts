@@ -60,11 +60,16 @@ describe("2xx", () => {
   });
 
   test.each([
-    ["JSON that is none", () => new Response("{oops", { headers: json }), "{oops"],
-    ["what does not fit the schema", () => Response.json({ id: 7 }), { id: 7 }],
+    ["JSON that is none", () => new Response("{oops", { headers: json }), "{oops", "the body is not JSON"],
+    [
+      "what does not fit the schema",
+      () => Response.json({ id: 7 }),
+      { id: 7 },
+      'declared: `transfer`, intent "a": data.id: ',
+    ],
   ])(
     "F24 %s: ResultError with the raw body, on a settled operation that is not sent again",
-    async (_, respond, raw) => {
+    async (_, respond, raw, message) => {
       const result = z.object({ id: z.string() });
       const app = createTestSdk({ operations: { transfer: post<Transfer, Receipt>("/transfers", { result }) } });
       app.server.on("POST", "/transfers", respond);
@@ -72,6 +77,7 @@ describe("2xx", () => {
       expect(await app.until(fate(handle.send()))).toMatchObject({
         name: "ResultError",
         code: "unreadable",
+        message: expect.stringContaining(message),
         data: raw,
         status: 200,
         record: { state: "succeeded" },

@@ -176,7 +176,8 @@ describe("every option of a call, wrong once: rejects save and send, and nothing
     });
     expect(await fate(bodies.sdk.operation("slow", "x").save())).toMatchObject({ code: "bad_option" });
     const error = await fate(bodies.sdk.operation("strict", { a: { b: 1 } } as never).save());
-    expect(error).toMatchObject({ code: "bad_option", message: expect.stringContaining("body.a.b") });
+    expect(error).toMatchObject({ code: "bad_option", message: expect.stringContaining("body.a.b: ") });
+    expect(error).toMatchObject({ fields: ["body.a.b"], cause: [{ path: ["a", "b"] }] });
   });
 
   test("what the schema makes of the body is what is sent", async () => {
