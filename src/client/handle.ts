@@ -16,10 +16,10 @@ export interface OperationHandle<Result = unknown, Failure = unknown> {
   /**
    * Records, sends and waits for the outcome. The operation goes on when the waiting ends.
    *
-   * @throws every SamekeyError, by what the caller does next
+   * @throws every SamekeyError, by what the caller does next; the reason of an aborted `signal`, as it is
    */
   send(options?: SendOptions): Promise<SendResult<Result>>;
-  /** As `send`, but never throws: a union discriminated by `state`. */
+  /** As `send`, but never throws: a union discriminated by `state`. An aborted `signal` is a PendingError's `cause`. */
   outcome(options?: SendOptions): Promise<Outcome<Result, Failure>>;
   /**
    * Withdraws the operation; resolves to its record, or to `undefined` when nothing was recorded.

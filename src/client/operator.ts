@@ -1,6 +1,6 @@
 import { hasOutcome, isUncertain, type OperationRecord } from "../core/record.js";
 import { type OperationEvent, transition } from "../core/transition.js";
-import { CanceledError, MisuseError, PendingError, type SamekeyError, UnknownOutcomeError } from "../errors.js";
+import { CanceledError, MisuseError, PendingError, SamekeyError, UnknownOutcomeError } from "../errors.js";
 import { unknownOperation, waitOption } from "./checks.js";
 import type { Emitter } from "./events.js";
 import type { Journal } from "./journal.js";
@@ -58,7 +58,10 @@ export class Operator {
     } catch (error) {
       if (error instanceof CanceledError) return { state: "canceled", error };
       const { record } = live;
-      if (!record) return { state: "unsaved", error: error as SamekeyError };
+      if (!record) {
+        const isOurs = error instanceof SamekeyError;
+        return { state: "unsaved", error: isOurs ? error : new PendingError("pending", { id: live.id, cause: error }) };
+      }
       if (error instanceof UnknownOutcomeError) return { state: "unresolved", error };
       const pending = error instanceof PendingError || error instanceof MisuseError;
       const state = record.state === "blocked" ? "blocked" : "pending";

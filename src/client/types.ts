@@ -187,7 +187,7 @@ export interface CallOptions {
 
 /** Options of `send`. */
 export interface SendOptions {
-  /** Ends the waiting, not the operation. */
+  /** Ends the waiting, not the operation: `send` rejects with its reason. */
   readonly signal?: AbortSignal | undefined;
   /** Ends the waiting after so long with `PendingError("pending")`. @defaultValue the operation's `wait` */
   readonly wait?: Duration | undefined;

@@ -154,7 +154,10 @@ describe("I10 the waiter is not the operation", () => {
     expect(await outcome()).toMatchObject({ state: "blocked", error: { code: "blocked" } });
     app.server.script(delay("9s"));
     expect(await outcome({ wait: 10 })).toMatchObject({ state: "pending", error: { code: "pending" } });
-    expect(await outcome({ signal: AbortSignal.abort("x") })).toMatchObject({ state: "unsaved" });
+    expect(await outcome({ signal: AbortSignal.abort("x") })).toMatchObject({
+      state: "unsaved",
+      error: { name: "PendingError", code: "pending", cause: "x" },
+    });
     app.server.script(delay("9s"));
     const controller = new AbortController();
     const aborted = app.sdk.operation("transfer", { amount: 1 }).outcome({ signal: controller.signal });
