@@ -76,7 +76,7 @@ export interface ErrorDetails<Data = unknown> {
   readonly status?: number | undefined;
   readonly headers?: Headers | undefined;
   readonly data?: Data | undefined;
-  /** For `intent_mismatch`: the paths at which the two requests differ. */
+  /** The paths at which two requests differ (`intent_mismatch`), or a body does not fit its schema (`bad_option`). */
   readonly fields?: readonly string[] | undefined;
 }
 
@@ -148,9 +148,9 @@ const text: Record<ErrorCode, readonly [happened: string, applied: Sentence, nex
     "Wait for the attempt to end, then try again.",
   ],
   unknown_operation: [
-    "No operation of this name or id is known",
+    "No such operation is known",
     "Nothing was sent.",
-    "Declare it under `operations` of createSdk, or correct the name or id.",
+    "Correct the name (declared under `operations` of createSdk), the id, or the intent and owner.",
   ],
   bad_option: ["An option is wrong", "Nothing was recorded or sent.", "Correct the option."],
   body_not_replayable: [
@@ -287,7 +287,7 @@ export class SamekeyError<Code extends ErrorCode = ErrorCode, Data = unknown> ex
   readonly headers: Headers | undefined;
   /** The response's parsed body, where a server answered. */
   readonly data: Data | undefined;
-  /** For `intent_mismatch`: the paths at which the two requests differ. */
+  /** The paths at which two requests differ (`intent_mismatch`), or a body does not fit its schema (`bad_option`). */
   readonly fields: readonly string[] | undefined;
 
   constructor(code: Code, details: ErrorDetails<Data> = {}, kind = "SamekeyError") {

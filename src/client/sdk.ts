@@ -365,7 +365,11 @@ class SamekeySdk {
   ): Promise<OperationRecord> {
     const isId = typeof reference === "string";
     const record = isId ? await this.get(reference, filter) : await this.find(reference);
-    if (!record) throw unknownOperation(isId ? reference : `${reference.name}, ${reference.intent}`);
+    if (!record) {
+      const whose = JSON.stringify(this.#whose(isId ? filter : reference));
+      const what = isId ? `the id ${reference}` : `intent ${JSON.stringify(reference.intent)} of \`${reference.name}\``;
+      throw unknownOperation(`nothing is recorded for ${what} and owner ${whose}`);
+    }
     if (live.holds > 0) this.#journal.register(live, record.id);
     live.adopt(record);
     return record;

@@ -129,7 +129,10 @@ describe("attach", () => {
     const app = createTestSdk({ operations });
     const handle = app.sdk.attach({ name: "transfer", ...order });
     expect(handle.getSnapshot().state).toBe("idle");
-    expect(await app.until(fate(handle.send()))).toMatchObject({ code: "unknown_operation" });
+    expect(await app.until(fate(handle.send()))).toMatchObject({
+      code: "unknown_operation",
+      message: expect.stringContaining('nothing is recorded for intent "order-1" of `transfer` and owner "single".'),
+    });
     await app.until(app.sdk.operation("transfer", { amount: 1 }, order).send());
     expect(await app.until(handle.send())).toMatchObject({ source: "store" });
   });
