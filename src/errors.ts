@@ -202,7 +202,7 @@ const text: Record<ErrorCode, readonly [happened: string, applied: Sentence, nex
   closed: [
     "The SDK was closed before the operation had an outcome",
     standing("It", "may or may not have been applied"),
-    "Nothing is lost: the next `start()` or `resume()` goes on with it.",
+    "Nothing is lost: `start()` or `resume()` of a new Sdk goes on with it.",
   ],
   lane: [
     "The lane stands still behind an operation that is blocked or unresolved",

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { type Duration, toMs } from "../core/durations.js";
-import { MisuseError } from "../errors.js";
+import { MisuseError, StoreError } from "../errors.js";
 import type { AnyDefinition, Profile } from "./types.js";
 
 /** A bad option, named. */
@@ -11,6 +11,11 @@ export function bad(detail: string): never {
 /** There is no such operation, declared or recorded. */
 export function unknownOperation(what: string): MisuseError {
   return new MisuseError("unknown_operation", { detail: what });
+}
+
+/** Something was asked of an Sdk after its `close`. */
+export function closedError(): StoreError {
+  return new StoreError("unavailable", { detail: "this Sdk was closed; make a new one with createSdk" });
 }
 
 /** What does not fit a schema, each with where it stands below `root`. */

@@ -2,6 +2,7 @@ import { isSettled, type NewRecord, needsSync, type OperationRecord, scheduleOf 
 import { type OperationEvent, transition } from "../core/transition.js";
 import { SamekeyError, type StoreCode, StoreError } from "../errors.js";
 import type { Claimed, ClaimQuery, Inserted, Store } from "../store.js";
+import { closedError } from "./checks.js";
 import type { Emitter } from "./events.js";
 import type { Live } from "./live.js";
 import type { ResolvedOptions } from "./options.js";
@@ -50,7 +51,7 @@ export class Journal {
    * @throws StoreError whatever the store throws
    */
   open(): Promise<Store> {
-    if (this.#closed) return Promise.reject(new StoreError("unavailable", { detail: "the sdk is closed" }));
+    if (this.#closed) return Promise.reject(closedError());
     this.#opening ??= this.#open().catch((error: unknown) => {
       this.#opening = undefined;
       throw asStoreError(error);

@@ -4,7 +4,7 @@ import { holdsIntent, isSettled, type OperationRecord } from "../core/record.js"
 import { transition } from "../core/transition.js";
 import { CanceledError, MisuseError, StoreError } from "../errors.js";
 import type { Inserted } from "../store.js";
-import { bad } from "./checks.js";
+import { bad, closedError } from "./checks.js";
 import { createRecord, type Draft } from "./draft.js";
 import type { Gate } from "./gate.js";
 import type { Journal } from "./journal.js";
@@ -122,7 +122,7 @@ export class Recorder {
     const purges = this.#purges.get(draft.owner);
     // A `send` in the same task may still ask for its attempt to begin with this write.
     await undefined;
-    if (worker.closed) throw new StoreError("unavailable", { detail: "the sdk is closed" });
+    if (worker.closed) throw closedError();
     if (!draft.onBehalf && owners.asked() !== draft.owner) {
       bad("the call was made while someone else was signed in: describe the operation anew for the present `owner`");
     }

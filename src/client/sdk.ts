@@ -1,7 +1,7 @@
 import { type Duration, toMs } from "../core/durations.js";
 import type { OperationRecord, State } from "../core/record.js";
 import type { Counts } from "../store.js";
-import { bad, unknownOperation } from "./checks.js";
+import { bad, closedError, unknownOperation } from "./checks.js";
 import { Diagnosis } from "./diagnosis.js";
 import { createDraft, type Draft } from "./draft.js";
 import { Drain, type ResumeReport } from "./drain.js";
@@ -83,7 +83,11 @@ export interface Sdk<Ops extends Operations = Operations> extends AsyncDisposabl
   readonly fetch: SdkFetch;
   /** What is pending, blocked or unresolved of the present owner, live. */
   readonly pending: PendingList;
-  /** Finishes what an earlier run left, and keeps going in the background. */
+  /**
+   * Finishes what an earlier run left, and keeps going in the background.
+   *
+   * @throws StoreError `unavailable` after {@link Sdk.close}
+   */
   start(): void;
   /** Ends {@link Sdk.start}; attempts under way go on. */
   stop(): void;
@@ -229,6 +233,7 @@ class SamekeySdk {
   }
 
   start(): void {
+    if (this.#closing) throw closedError();
     this.#owners.signIn();
     this.#drain.start();
   }

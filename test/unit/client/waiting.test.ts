@@ -318,6 +318,21 @@ test("discard with a reason: UnknownOutcomeError naming it, or expired where not
 });
 
 describe("close", () => {
+  test("what is asked of it afterwards advises a new one", async () => {
+    const app = createTestSdk({ operations });
+    await app.until(app.sdk.close());
+    const advice = "this Sdk was closed; make a new one with createSdk";
+    expect(() => app.sdk.start()).toThrow(advice);
+    const calls: (() => Promise<unknown>)[] = [
+      () => app.sdk.operation("transfer", { amount: 1 }).send(),
+      () => app.sdk.counts(),
+      () => app.sdk.attach("x").save(),
+    ];
+    for (const call of calls) {
+      expect(await app.until(fate(call()))).toMatchObject({ message: expect.stringContaining(advice) });
+    }
+  });
+
   test("attempts in flight get 5 s, waiters are told at once, nothing new is sent", async () => {
     const app = createTestSdk({ operations });
     app.server.script(delay("3s"), delay("1h"));
