@@ -5,7 +5,7 @@ import { StoreError } from "../errors.js";
 import type { Claimed, ClaimQuery, Counts, Inserted, PageFilter, Store, StoreContext } from "../store.js";
 import { claim } from "./sqlite/claim.js";
 import { type Connection, connect } from "./sqlite/connection.js";
-import type { SqliteDriverOption } from "./sqlite/driver.js";
+import { type ResolvedSqliteOptions, resolveOptions, type SqliteStoreOptions } from "./sqlite/options.js";
 import { endWalk, startWalk, walkOn } from "./sqlite/page.js";
 import { defaultPath } from "./sqlite/place.js";
 import type { Work } from "./sqlite/queue.js";
@@ -18,20 +18,7 @@ export type {
   SqliteStatement,
   SqliteValue,
 } from "./sqlite/driver.js";
-
-/** Options of {@link sqliteStore}. */
-export interface SqliteStoreOptions {
-  /**
-   * The file. Its directory is made if need be.
-   *
-   * @defaultValue the sdk's name with `.sqlite`, in `$SAMEKEY_DIR` or the platform's state directory:
-   * `$XDG_STATE_HOME/samekey` (`~/.local/state/samekey`), `~/Library/Application Support/samekey`,
-   * `%LOCALAPPDATA%\samekey`
-   */
-  readonly path?: string | undefined;
-  /** @defaultValue better-sqlite3 if it can be loaded, else `node:sqlite` */
-  readonly driver?: SqliteDriverOption | undefined;
-}
+export type { SqliteStoreOptions } from "./sqlite/options.js";
 
 /**
  * A durable store in one SQLite file, which several processes of one machine may share. A verb that `needsSync`
@@ -39,18 +26,20 @@ export interface SqliteStoreOptions {
  * which costs one replay each.
  *
  * Stores of one path in a process share one connection.
+ *
+ * @throws MisuseError `bad_option`, naming the option
  */
 export function sqliteStore(options: SqliteStoreOptions = {}): Store {
-  return new SqliteStore(options);
+  return new SqliteStore(resolveOptions(options));
 }
 
 class SqliteStore implements Store {
   readonly durable = true;
-  readonly #options: SqliteStoreOptions;
+  readonly #options: ResolvedSqliteOptions;
   #connecting: Promise<Connection> | undefined;
   #connection: Connection | undefined;
 
-  constructor(options: SqliteStoreOptions) {
+  constructor(options: ResolvedSqliteOptions) {
     this.#options = options;
   }
 

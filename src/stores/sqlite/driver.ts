@@ -2,7 +2,7 @@
 
 import { createRequire } from "node:module";
 import process from "node:process";
-import { MisuseError, StoreError } from "../../errors.js";
+import { StoreError } from "../../errors.js";
 
 /** A value that SQLite can hold. */
 export type SqliteValue = string | number | null | Uint8Array;
@@ -38,9 +38,6 @@ export async function loadDriver(option: SqliteDriverOption | undefined): Promis
   if (typeof option === "function") return option;
   if (option === "better-sqlite3") return loadAddon();
   if (option === "node:sqlite") return loadBuiltIn() ?? noBuiltIn();
-  if (option !== undefined) {
-    throw new MisuseError("bad_option", { detail: `driver: ${JSON.stringify(option)} is no SQLite driver` });
-  }
   try {
     return await loadAddon();
   } catch (error) {

@@ -39,6 +39,7 @@ export async function preparePlace(path: string): Promise<string> {
     await refuseRemote(dirname(given));
     await create(given);
     const real = await realpath(given);
+    if (!(await stat(real)).isFile()) throw new Error("this is no regular file");
     await access(real, constants.R_OK | constants.W_OK);
     await refuseReadable(real);
     await refuseOrphanedLog(real);

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { expect, test, vi } from "vitest";
 import { MisuseError } from "../../../src/errors.js";
 import { defaultPath } from "../../../src/stores/sqlite/place.js";
@@ -43,6 +44,32 @@ test("a file in the place of a directory is one clear error", async () => {
   expect(error.code).toBe("unavailable");
   expect(error.message).toMatch(/store\.sqlite: E(NOTDIR|EXIST).*Choose a path that this user can write to/);
   expect(error.cause).toBeInstanceOf(Error);
+});
+
+test.skipIf(process.platform === "win32").each(["/dev/full", "/tmp"])(
+  "what is no regular file is told as such, whoever may read it: %s",
+  async (path) => {
+    const error = await refusal({ path });
+    expect(error.code).toBe("unavailable");
+    expect(error.message).toContain(`${path}: this is no regular file. Choose a path`);
+    expect(error.message).not.toContain("chmod");
+  },
+);
+
+test.each([
+  [{ file: "x" }, "`file` is not an option of sqliteStore; known are driver, path"],
+  ["x", "sqliteStore takes an object of options"],
+  [{ path: 7 }, "`path` is 7, expected a path or a file: URL"],
+  [{ path: new URL("https://example.com/x") }, '`path` is "https://example.com/x", expected a path or a file: URL'],
+  [{ driver: "sqlite3" }, '`driver` is "sqlite3", expected "better-sqlite3", "node:sqlite" or a function'],
+])("options %j are refused at once", (options, told) => {
+  expect(() => sqliteStore(options as never)).toThrow(told);
+});
+
+test("a file: URL is a path", async () => {
+  const home = directory();
+  await opened({ path: pathToFileURL(join(home, "a b.sqlite")) });
+  expect(Object.keys(contents(home))).toContain("a b.sqlite");
 });
 
 test.each([":memory:", "", "file:///tmp/x"])("path %j is a misuse that names the alternative", async (path) => {
