@@ -16,7 +16,7 @@ describe("the packed tarball", () => {
   afterAll(() => rmSync(consumer, { recursive: true, force: true }));
 
   test("holds what is built and what a reader needs, and nothing else", () => {
-    const allowed = /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|dist)$/;
+    const allowed = /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|dist|docs)$/;
     const files = readdirSync(join(consumer, "node_modules/samekey"));
     expect(files.filter((file) => !allowed.test(file) && file !== "node_modules")).toEqual([]);
     expect(files).toContain("dist");

@@ -77,7 +77,7 @@ test.each([
     const message = expect.stringMatching(/evicted.*may or may not have been applied/);
     expect(await kept(page, "order-1")).toMatchObject({ message });
   }
-  expect(await kept(page, "reset")).toBe("pay");
+  await eventually(() => kept(page, "reset")).toBe("pay");
 });
 
 test("an intent whose key is derived from it keeps its key when the store is lost (F73)", async () => {

@@ -72,7 +72,9 @@ test("an answer cut off in its body settles nothing; the whole replay does (F23)
   });
   await events;
   expect(await send(page, "order-1")).toMatchObject({ source: "replayed", data: { id: "1" } });
-  expect(await kept(page, "seen")).toEqual(["attempt", "retry", "attempt", "retry", "attempt", "settled"]);
+  const seen = ["attempt", "retry", "attempt", "retry", "attempt", "settled"];
+  // A success is told while it is being written; the event follows the write.
+  await eventually(() => kept(page, "seen")).toEqual(seen);
   expect(keysOf(site).size).toBe(1);
   expect(site.api.effects).toHaveLength(1);
 });
@@ -195,7 +197,7 @@ test("an API that does not allow the key's header to this origin: told as such, 
     expect(told).toMatchObject({ state: "pending", code: "pending", counts: { pending: 1 } });
     expect(told.message).toMatch(/CORS/);
     expect(told.message).toContain("idempotency-key");
-    expect(told.log).toEqual([expect.stringMatching(/CORS/)]);
+    expect(told.log?.filter((message) => /CORS/.test(message))).toHaveLength(1);
     expect(told.attempts).toBeGreaterThan(2);
     expect(told.attempts, "an origin that never answers is not asked on and on").toBeLessThan(12);
     expect(new Set(methods), "no write has got there").toEqual(new Set(["OPTIONS", "HEAD"]));
