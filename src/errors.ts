@@ -47,8 +47,6 @@ export interface ErrorRecord {
   readonly intent?: string | undefined;
   readonly state: string;
   readonly attempts: number;
-  /** Of those, how many `fetch` was never called for. */
-  readonly unmade?: number | undefined;
   /** The last attempts that have ended, the latest one last. */
   readonly history?:
     | readonly {
@@ -247,22 +245,18 @@ function say(sentence: Sentence, record: ErrorRecord | undefined): string {
   return typeof sentence === "string" ? sentence : sentence(record);
 }
 
-/** What the attempts have come to so far: the reason why there is no outcome. */
-function lastAttempt({ history, attempts, unmade, mark }: ErrorRecord): string | undefined {
-  const last = history?.at(-1);
-  if (!last) return undefined;
-  const came = [last.status && `HTTP ${last.status}`, last.cause].filter(Boolean).join(" ") || last.verdict;
-  const where = unmade === attempts ? " before `fetch` was called" : "";
-  return `the last of ${attempts - (mark ? 1 : 0)} attempts: ${came}${where}`;
-}
-
 /** Turns a code and its particulars into the sentences a reader gets. */
 function compose(code: ErrorCode, { detail, record }: ErrorDetails): string {
   const [happened, applied, next] = text[code];
-  const last = record && (code === "pending" || code === "closed") ? lastAttempt(record) : undefined;
-  const which = record && `\`${record.name}\`${record.intent ? `, intent ${JSON.stringify(record.intent)}` : ""}`;
-  const told = [detail?.replace(/\.$/, ""), last].filter(Boolean).join("; ");
-  const what = [happened, which, told].filter(Boolean).join(": ");
+  let what = happened;
+  if (record) what += `: \`${record.name}\``;
+  if (record?.intent) what += `, intent ${JSON.stringify(record.intent)}`;
+  if (detail) what += `: ${detail.replace(/\.$/, "")}`;
+  const last = /pending|closed/.test(code) && record?.history?.at(-1);
+  if (record && last) {
+    const came = last.cause ?? (last.status ? `HTTP ${last.status}` : last.verdict);
+    what += `; the last of ${record.attempts} attempts: ${came}`;
+  }
   return `${what}. ${say(applied, record)} ${say(next, record)}`;
 }
 

@@ -219,13 +219,12 @@ export function toHeaders(given: HeaderMap | Headers | undefined, what: string, 
     throw new MisuseError("bad_option", { detail: `\`${what}\` is no object of headers`, record });
   }
   for (const [name, value] of given instanceof Headers ? given : Object.entries(given ?? {})) {
-    if (value !== undefined && ofPlatform.test(name)) {
-      throw new MisuseError("bad_option", { detail: `\`${what}\` holds ${name}, which the platform sets`, record });
-    }
     try {
-      if (value !== undefined) headers.append(name, value);
+      if (value === undefined) continue;
+      if (ofPlatform.test(name)) throw name;
+      headers.append(name, value);
     } catch {
-      const detail = `\`${what}\` holds a header ${JSON.stringify(name)} whose name or value HTTP cannot carry`;
+      const detail = `\`${what}\` holds a header ${JSON.stringify(name)} whose name or value no program can send`;
       throw new MisuseError("bad_option", { detail, record });
     }
   }

@@ -18,12 +18,15 @@ export function closedError(): StoreError {
   return new StoreError("unavailable", { detail: "this Sdk was closed; make a new one with createSdk" });
 }
 
-/** What does not fit a schema, each with where it stands below `root`. */
-export function readIssues(issues: readonly StandardSchemaV1.Issue[], root: string): { path: string; told: string }[] {
-  return issues.map(({ message, path = [] }) => {
-    const at = [root, ...path.map((step) => String(typeof step === "object" ? step.key : step))].join(".");
-    return { path: at, told: `${at}: ${message}` };
-  });
+/** What does not fit a schema, with where it stands below `root`. */
+export function readIssues(
+  issues: readonly StandardSchemaV1.Issue[],
+  root: string,
+): { readonly fields: string[]; readonly told: string } {
+  const fields = issues.map(({ path = [] }) =>
+    [root, ...path.map((step) => String(typeof step === "object" ? step.key : step))].join("."),
+  );
+  return { fields, told: issues.map(({ message }, i) => `${fields[i]}: ${message}`).join("; ") };
 }
 
 /** Refuses what is no object of the known options, `known` being their names. */

@@ -146,12 +146,9 @@ function validate(operation: ResolvedOperation, input: unknown): unknown {
     bad(`\`operations.${operation.name}.body\` validates asynchronously; a call is synchronous`);
   }
   if (!result.issues) return result.value;
-  const issues = readIssues(result.issues, "body");
-  throw new MisuseError("bad_option", {
-    detail: `the body of \`${operation.name}\` does not fit its schema: ${issues.map(({ told }) => told).join("; ")}`,
-    fields: issues.map(({ path }) => path),
-    cause: result.issues,
-  });
+  const { fields, told } = readIssues(result.issues, "body");
+  const detail = `the body of \`${operation.name}\` does not fit its schema: ${told}`;
+  throw new MisuseError("bad_option", { detail, fields, cause: result.issues });
 }
 
 function resolveUrl(operation: ResolvedOperation, input: unknown, baseUrl: string | undefined): string {

@@ -47,7 +47,7 @@ export function createFetch(parts: FetchParts): SdkFetch {
     if (isElsewhere || isRead) {
       if (!isRead && !warned.has(url.origin)) {
         warned.add(url.origin);
-        const message = `sdk.fetch passes writes to ${url.origin} through: it is not baseUrl's origin`;
+        const message = `writes to ${url.origin} pass through: it is not baseUrl's`;
         options.log({ level: "warn", message, name: FETCH });
       }
       return passThrough((typeof input === "string" ? url.href : input) as RequestInfo, init as RequestInit);

@@ -205,7 +205,7 @@ export class Journal {
     if (settled) this.#emitter.emit("settled", after);
     else if (before && after.state !== before.state && (after.state === "blocked" || after.state === "unresolved")) {
       if (after.state === "blocked") {
-        const message = `an operation is blocked: ${after.blockedBy ?? after.code}`;
+        const message = `blocked: ${after.blockedBy ?? after.code}`;
         this.#options.log({ level: "warn", message, id, name: after.name });
       }
       this.#emitter.emit(after.state, after);

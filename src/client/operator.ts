@@ -60,7 +60,7 @@ export class Operator {
       const { record } = live;
       if (!record) {
         const isOurs = error instanceof SamekeyError;
-        return { state: "unsaved", error: isOurs ? error : new PendingError("pending", { id: live.id, cause: error }) };
+        return { state: "unsaved", error: isOurs ? error : new PendingError("pending", { cause: error }) };
       }
       if (error instanceof UnknownOutcomeError) return { state: "unresolved", error };
       const pending = error instanceof PendingError || error instanceof MisuseError;

@@ -111,8 +111,7 @@ export async function readResult(
   }
   const checked = await check(schema, data);
   if (checked.issues) {
-    const issues = readIssues(checked.issues, "data");
-    throw unreadable(issues.map(({ told }) => told).join("; "), checked.cause ?? checked.issues);
+    throw unreadable(readIssues(checked.issues, "data").told, checked.cause ?? checked.issues);
   }
   return {
     id: record.id,

@@ -372,8 +372,8 @@ class SamekeySdk {
     const record = isId ? await this.get(reference, filter) : await this.find(reference);
     if (!record) {
       const whose = JSON.stringify(this.#whose(isId ? filter : reference));
-      const what = isId ? `the id ${reference}` : `intent ${JSON.stringify(reference.intent)} of \`${reference.name}\``;
-      throw unknownOperation(`nothing is recorded for ${what} and owner ${whose}`);
+      const what = isId ? reference : `\`${reference.name}\`, intent ${JSON.stringify(reference.intent)}`;
+      throw unknownOperation(`nothing is recorded for ${what}, owner ${whose}`);
     }
     if (live.holds > 0) this.#journal.register(live, record.id);
     live.adopt(record);

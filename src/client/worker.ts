@@ -25,8 +25,6 @@ const PATIENCE = 5;
 const PAUSE = 200;
 /** How often to look whether others in this process are done with it. */
 const RECHECK = 1_000;
-/** So many attempts that never came to their request are told in the log. */
-const FRUITLESS = 5;
 
 /** What the worker is built from. */
 export interface WorkerParts {
@@ -335,10 +333,9 @@ export class Worker {
     if (result.fault) for (const live of journal.livesOf(id)) live.tell(result.fault);
     const cause = nameOf(result.error) ?? (result.status && `HTTP ${result.status}`);
     if (result.error !== undefined) options.log({ level: "debug", message: "an attempt failed", id, name, cause });
-    const warn = (message: string): void => options.log({ level: "warn", message, id, name, cause });
-    if (isOutage) warn(`${OUTAGE} attempts in a row failed at ${origin}`);
-    if (result.error !== undefined && !result.made && after.unmade === FRUITLESS && result.signal.kind === "unsent")
-      warn(`${FRUITLESS} attempts failed before \`fetch\` was called: see \`headers()\``);
+    if (isOutage) {
+      options.log({ level: "warn", message: `${OUTAGE} attempts failed at ${origin}`, id, name, cause });
+    }
     void this.#parts.diagnosis.consider(after);
     await this.#advance(after);
     return after;

@@ -156,13 +156,8 @@ describe("a message tells of its record", () => {
     ["an answer", { attempts: 4, history: [{ ...entry, status: 503 }] }, "the last of 4 attempts: HTTP 503."],
     [
       "what was thrown, while another is under way",
-      { attempts: 3, mark: {}, history: [{ ...entry, cause: "TypeError ECONNREFUSED" }] },
+      { attempts: 2, history: [{ ...entry, cause: "TypeError ECONNREFUSED" }] },
       "the last of 2 attempts: TypeError ECONNREFUSED.",
-    ],
-    [
-      "what was thrown before fetch",
-      { attempts: 2, unmade: 2, history: [{ ...entry, cause: "Error" }] },
-      "the last of 2 attempts: Error before `fetch` was called.",
     ],
     ["neither", { attempts: 1, history: [entry] }, "the last of 1 attempts: retry."],
   ])("why there is no outcome yet: %s", (_, change, told) => {

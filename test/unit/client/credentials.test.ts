@@ -173,7 +173,7 @@ describe("headers()", () => {
         const call = app.sdk.operation("transfer", { amount: 1 }, headers ? {} : { headers: given });
         expect(await app.until(fate(call.send({ wait: "1s" })))).toMatchObject({
           code: "bad_option",
-          message: expect.stringContaining(`holds ${name}, which the platform sets`),
+          message: expect.stringContaining(`holds a header "${name}" whose name or value no program can send`),
         });
         expect(app.server.calls).toHaveLength(0);
       }

@@ -131,7 +131,7 @@ describe("attach", () => {
     expect(handle.getSnapshot().state).toBe("idle");
     expect(await app.until(fate(handle.send()))).toMatchObject({
       code: "unknown_operation",
-      message: expect.stringContaining('nothing is recorded for intent "order-1" of `transfer` and owner "single".'),
+      message: expect.stringContaining('nothing is recorded for `transfer`, intent "order-1", owner "single".'),
     });
     await app.until(app.sdk.operation("transfer", { amount: 1 }, order).send());
     expect(await app.until(handle.send())).toMatchObject({ source: "store" });
