@@ -123,7 +123,12 @@ export interface Sdk<Ops extends Operations = Operations> extends AsyncDisposabl
   reconcile(id: string, outcome: "applied" | "not-applied"): Promise<OperationRecord>;
   /** Hands an operation to another owner. */
   adopt(id: string, owner: string): Promise<OperationRecord>;
-  /** Stops the present owner's attempts, rejects who waits for them, and tells the other tabs. */
+  /**
+   * Stops the present owner's attempts, rejects who waits for them, and tells the other tabs. Call it before the session
+   * is cleared.
+   *
+   * @throws MisuseError `bad_option` when it is to purge and nobody is signed in
+   */
   signOut(options?: { readonly purge?: boolean | undefined }): Promise<void>;
   /** Removes everything of one owner, whatever its state. Answers how many records. */
   purge(owner: string): Promise<number>;
@@ -308,7 +313,12 @@ class SamekeySdk {
 
   async signOut(options: { readonly purge?: boolean | undefined } = {}): Promise<void> {
     const owner = this.#owners.present();
-    if (owner === undefined) return;
+    if (owner === undefined) {
+      // Silence would leave the records of whoever was signed in before.
+      if (options.purge)
+        bad("nobody is signed in, so `signOut` cannot tell whose to purge: call it first, or `purge(owner)`");
+      return;
+    }
     // First of all, and whatever the store says.
     this.#signedOut(owner);
     this.#journal.tellSignOut(owner);

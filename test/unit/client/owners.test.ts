@@ -172,6 +172,16 @@ describe("I9 only as the owner who recorded it", () => {
 });
 
 describe("signOut", () => {
+  test("F54 that is to purge when nobody is signed in any more says so: it would leave everything", async () => {
+    const { session, owner } = createSession();
+    const app = createTestSdk({ operations, owner });
+    await app.until(app.sdk.operation("transfer", { amount: 1 }, order).save());
+    session.user = undefined;
+    await expect(app.sdk.signOut({ purge: true })).rejects.toMatchObject({ code: "bad_option" });
+    await app.sdk.signOut();
+    expect(await app.until(app.sdk.purge("ada"))).toBe(1);
+  });
+
   test("during an attempt: it is stopped, the waiter told, and what it may have done counts as uncertain", async () => {
     const { session, owner } = createSession();
     const app = createTestSdk({ operations, owner });
