@@ -112,6 +112,10 @@ export interface OperationDefinition<
   Intent extends "required" | "optional" = "optional" | "required",
 > {
   readonly method: "POST" | "PUT" | "PATCH" | "DELETE";
+  /**
+   * Below `baseUrl`, or an absolute URL. A function puts parts of the body into it and has to pass them through
+   * `encodeURIComponent`: nothing is encoded for it, and `..` leads upwards as in any URL. The whole body is sent as well.
+   */
   readonly path: string | ((body: Body) => string);
   readonly options: OperationOptions<Body, Result, Failure>;
   /** Carries the types; never set. */
