@@ -31,6 +31,7 @@ CREATE TABLE ${s}.keys (
   status smallint NOT NULL,
   headers text NOT NULL,
   body bytea,
+  body_omitted boolean NOT NULL DEFAULT false,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   PRIMARY KEY (tenant, scope, key)
 ) PARTITION BY RANGE (key);
@@ -73,14 +74,15 @@ BEGIN
   ELSIF NOT m.present THEN
     RETURN CASE WHEN locked THEN 'new' ELSE 'busy' END;
   END IF;
-  SELECT k.fingerprint, k.status, k.headers, k.body, k.created_at INTO STRICT r
+  SELECT k.fingerprint, k.status, k.headers, k.body, k.body_omitted, k.created_at INTO STRICT r
     FROM ${s}.keys k WHERE k.tenant = p_tenant AND k.scope = p_scope AND k.key = p_key;
   IF NOT v7 AND extract(epoch FROM r.created_at) * 1000 < now_ms - p_window_ms THEN
     RETURN 'expired';
   ELSIF r.fingerprint <> p_fingerprint THEN
     RETURN 'mismatch';
   END IF;
-  RETURN json_build_object('status', r.status, 'headers', r.headers::json, 'body', encode(r.body, 'base64'));
+  RETURN json_build_object('status', r.status, 'headers', r.headers::json, 'body', encode(r.body, 'base64'),
+    'omitted', r.body_omitted);
 END
 `;
   return `

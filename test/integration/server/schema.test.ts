@@ -60,6 +60,19 @@ describe("the schema", () => {
     expect(rows[0].provolatile).toBe("v");
   });
 
+  it("tells of a stored answer whether its body was left out", async () => {
+    await fixture.pool.query(
+      `INSERT INTO samekey.keys (tenant, scope, key, fingerprint, status, headers, body, body_omitted)
+        VALUES ('t', 's', 'oleft', '', 201, '[]', NULL, true), ('t', 's', 'okept', '', 201, '[]', 'x', false)`,
+    );
+    const claim = async (key: string) => {
+      const { rows } = await fixture.pool.query("SELECT samekey.claim('t', 's', $1, '', 1000000)", [key]);
+      return JSON.parse(rows[0].claim);
+    };
+    expect(await claim("oleft")).toMatchObject({ body: null, omitted: true });
+    expect(await claim("okept")).toMatchObject({ body: "eA==", omitted: false });
+  });
+
   it("refuses a record without a tenant or a scope", async () => {
     const insert = (tenant: string | null, scope: string | null) =>
       fixture.pool.query(
