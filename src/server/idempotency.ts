@@ -4,6 +4,7 @@ import { type Connection, type Database, isConnectionFailure } from "./driver.js
 import { type Handler, HandlerFailure, handle } from "./handler.js";
 import { parseKey, sortableKey } from "./key.js";
 import { migrate } from "./migrate.js";
+import { observed } from "./observe.js";
 import type { ResolvedOptions } from "./options.js";
 import { problem } from "./problem.js";
 import { quoteIdentifier } from "./sql/identifier.js";
@@ -83,8 +84,15 @@ export class Idempotency<C extends Connection = Connection, R = unknown> {
    * @throws what the handler throws, after everything was rolled back.
    */
   async run(request: RunRequest, handler: Handler<C>): Promise<Outcome> {
-    const { tenant, scope, fingerprint } = request;
+    const { tenant, scope } = request;
     if (!tenant || !scope) throw new MisuseError("bad_option", { detail: "`tenant` and `scope` must not be empty" });
+    const { observe } = this.#options;
+    if (observe === undefined) return this.#run(request, handler);
+    return observed(observe, scope, handler, (timed) => this.#run(request, timed));
+  }
+
+  async #run(request: RunRequest, handler: Handler<C>): Promise<Outcome> {
+    const { tenant, scope, fingerprint } = request;
     const parsed = parseKey(request.key);
     if ("error" in parsed) return problem(parsed.error);
 

@@ -8,6 +8,7 @@ export type { Connection, ConnectionOf, Database, QueryResult } from "./driver.j
 export { fingerprint, type RequestParts } from "./fingerprint.js";
 export type { Execution, Handler } from "./handler.js";
 export type { Idempotency, RunRequest } from "./idempotency.js";
+export type { ServerEvent, ServerEventKind } from "./observe.js";
 export type { IdempotencyOptions } from "./options.js";
 export type { ProblemCode } from "./problem.js";
 export { idempotentFetch, type WebHandler, type WebOptions } from "./web.js";

@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import { type Duration, toMs } from "../core/durations.js";
 import { MisuseError } from "../errors.js";
 import type { Database } from "./driver.js";
+import type { ServerEvent } from "./observe.js";
 
 /** Options of {@link createIdempotency}. */
 export interface IdempotencyOptions<D extends Database = Database, R = unknown> {
@@ -28,6 +29,11 @@ export interface IdempotencyOptions<D extends Database = Database, R = unknown> 
    * @defaultValue "60s"
    */
   readonly handlerTimeout?: Duration | undefined;
+  /**
+   * Told once how each `run` ended, just before its answer goes out. What it throws is ignored; what it awaits, nobody
+   * waits for.
+   */
+  readonly observe?: ((event: ServerEvent) => void) | undefined;
 }
 
 /** Complete, validated options. Times in ms. */
@@ -36,24 +42,27 @@ export interface ResolvedOptions<R> {
   readonly schema: string;
   readonly headers: readonly string[];
   readonly handlerTimeout: number;
+  readonly observe: IdempotencyOptions["observe"];
   /** How old a key may be. */
   readonly window: number;
 }
 
 /** @throws MisuseError `bad_option`, naming the option. */
 export function resolveOptions<R>(options: IdempotencyOptions<Database, R>): ResolvedOptions<R> {
-  const { db, tenant, schema = "samekey", headers = [], handlerTimeout = "60s" } = options;
+  const { db, tenant, schema = "samekey", headers = [], handlerTimeout = "60s", observe } = options;
   if (typeof db?.connect !== "function") throw bad("`db` must have a `connect` function, as a pg Pool does");
   // Postgres cuts longer names off silently.
   if (schema === "" || Buffer.byteLength(schema) > 63 || schema.includes("\0")) {
     throw bad("`schema` must be a name of 1 to 63 bytes");
   }
+  if (observe !== undefined && typeof observe !== "function") throw bad("`observe` must be a function");
   const retention = milliseconds(options.retention, "retention", 366 * day);
   return {
     tenant,
     schema,
     headers,
     handlerTimeout: milliseconds(handlerTimeout, "handlerTimeout", day),
+    observe,
     // A client may first use a key when it is up to a tenth of the retention old, and may retry for the whole of it.
     window: Math.ceil(retention * 1.1),
   };

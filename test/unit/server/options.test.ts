@@ -14,6 +14,7 @@ describe("createIdempotency", () => {
     ["schema", { schema: "" }],
     ["schema", { schema: "x".repeat(64) }],
     ["handlerTimeout", { handlerTimeout: "25d" }],
+    ["observe", { observe: "console.log" }],
     ["set-cookie", { headers: ["Set-Cookie"] }],
   ])("refuses a wrong %s: %o", (name, wrong) => {
     expect(() => createIdempotency({ db, retention: "24h", ...wrong })).toThrow(
