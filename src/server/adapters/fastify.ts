@@ -52,7 +52,8 @@ interface Session<C extends Connection> {
 }
 
 /**
- * Makes route hooks from an engine that has a `tenant` option.
+ * Makes route hooks from an engine that has a `tenant` option; or from a function that chooses one by the request, for
+ * effects that live in more than one database. It is asked once the body is parsed, before it is validated.
  *
  * ```ts
  * const once = fastifyIdempotency(idempotency);
@@ -63,8 +64,9 @@ interface Session<C extends Connection> {
  * ```
  */
 export function fastifyIdempotency<C extends Connection>(
-  idempotency: Idempotency<C, FastifyRequest>,
+  engine: Idempotency<C, FastifyRequest> | ((request: FastifyRequest) => Idempotency<C, FastifyRequest>),
 ): FastifyIdempotency<C> {
+  const choose = typeof engine === "function" ? engine : () => engine;
   const sessions = new WeakMap<FastifyRequest, Session<C>>();
 
   const route = (scope: string): IdempotentRoute => ({
@@ -77,6 +79,7 @@ export function fastifyIdempotency<C extends Connection>(
     async preValidation(request, reply) {
       const session = sessions.get(request);
       if (session === undefined) return;
+      const idempotency = choose(request);
       const tenant = await idempotency.tenantOf(request);
       if (tenant === undefined) {
         session.outcome = Promise.resolve(problem("unauthenticated"));
