@@ -1,7 +1,7 @@
 import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import type { Pool, PoolClient } from "pg";
-import { fastifyIdempotency } from "../../src/server/adapters/fastify.js";
-import type { Idempotency } from "../../src/server/index.js";
+import { fastifyContract, fastifyIdempotency } from "../../src/server/adapters/fastify.js";
+import { contractPath, type Idempotency } from "../../src/server/index.js";
 import { allowBrowsers } from "./cors.js";
 import { positive, type Transfer, transfer, transferSchema } from "./transfers.js";
 
@@ -53,6 +53,8 @@ export function createApp({ pool, idempotency }: AppOptions): FastifyInstance {
       return { account, balance: Number(found.rows[0].balance), entries: numbers };
     },
   );
+
+  app.get(contractPath, fastifyContract(idempotency));
 
   app.get("/healthz", async () => {
     await pool.query("SELECT 1");

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from "fastify";
+import { corsHeaders } from "../../src/server/index.js";
 
 /**
  * Lets pages from other origins send a key and read what they need of the answer. A real server names the origins it
@@ -9,12 +10,12 @@ export function allowBrowsers(app: FastifyInstance): void {
     if (request.headers.origin === undefined) return;
     reply.headers({
       "access-control-allow-origin": "*",
-      "access-control-expose-headers": "date, idempotency-replayed, idempotency-status, retry-after",
+      "access-control-expose-headers": corsHeaders.exposedHeaders.join(", "),
     });
   });
   app.options("/*", async (_request, reply) => {
     reply.headers({
-      "access-control-allow-headers": "authorization, content-type, idempotency-key",
+      "access-control-allow-headers": [...corsHeaders.allowedHeaders, "authorization"].join(", "),
       "access-control-allow-methods": "GET, POST",
       "access-control-max-age": "600",
     });

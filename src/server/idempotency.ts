@@ -1,5 +1,6 @@
 import { MisuseError } from "../errors.js";
 import { bytesOf, dispositionOf, headerPairs, marked, type Outcome, storedHeaders } from "./answer.js";
+import { type Contract, contractOf } from "./contract.js";
 import { type Connection, type Database, isConnectionFailure } from "./driver.js";
 import { type Handler, HandlerFailure, handle } from "./handler.js";
 import { parseKey, sortableKey } from "./key.js";
@@ -33,6 +34,8 @@ const maxLooks = 3;
  * stored answer is given instead.
  */
 export class Idempotency<C extends Connection = Connection, R = unknown> {
+  /** What clients may rely on. The adapters serve it at `/.well-known/idempotency`. */
+  readonly contract: Contract;
   readonly #db: Database<C>;
   readonly #options: ResolvedOptions<R>;
   readonly #statements: Statements;
@@ -43,6 +46,7 @@ export class Idempotency<C extends Connection = Connection, R = unknown> {
   constructor(db: Database<C>, options: ResolvedOptions<R>) {
     this.#db = db;
     this.#options = options;
+    this.contract = contractOf(options.retention);
     this.#stored = storedHeaders(options.headers);
     const s = quoteIdentifier(options.schema);
     this.#statements = {

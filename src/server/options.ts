@@ -43,6 +43,8 @@ export interface ResolvedOptions<R> {
   readonly headers: readonly string[];
   readonly handlerTimeout: number;
   readonly observe: IdempotencyOptions["observe"];
+  /** What is promised. */
+  readonly retention: number;
   /** How old a key may be. */
   readonly window: number;
 }
@@ -63,6 +65,7 @@ export function resolveOptions<R>(options: IdempotencyOptions<Database, R>): Res
     headers,
     handlerTimeout: milliseconds(handlerTimeout, "handlerTimeout", day),
     observe,
+    retention,
     // A client may first use a key when it is up to a tenth of the retention old, and may retry for the whole of it.
     window: Math.ceil(retention * 1.1),
   };

@@ -1,5 +1,6 @@
 import { MisuseError } from "../errors.js";
 import type { HeaderPair, Outcome } from "./answer.js";
+import { contractAnswer } from "./contract.js";
 import type { Connection } from "./driver.js";
 import { fingerprint } from "./fingerprint.js";
 import type { Execution } from "./handler.js";
@@ -56,6 +57,18 @@ export function idempotentFetch<C extends Connection>(
     });
     return responseOf(outcome);
   };
+}
+
+/**
+ * Serves the contract at {@link contractPath}: mount it on `GET`, for everybody.
+ *
+ * ```ts
+ * app.get(contractPath, contractFetch(idempotency));
+ * ```
+ */
+export function contractFetch(idempotency: Pick<Idempotency, "contract">): () => Response {
+  const { headers, body } = contractAnswer(idempotency.contract);
+  return () => new Response(body, { headers: headers.map(([name, value]): [string, string] => [name, value]) });
 }
 
 function responseOf({ status, headers, body }: Outcome): Response {

@@ -11,6 +11,7 @@ import type { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { MisuseError } from "../../errors.js";
 import type { Answer, HeaderPair, Outcome } from "../answer.js";
+import { contractAnswer } from "../contract.js";
 import type { Connection } from "../driver.js";
 import { fingerprint } from "../fingerprint.js";
 import type { Execution } from "../handler.js";
@@ -153,6 +154,23 @@ export function fastifyIdempotency<C extends Connection>(
       if (execution === undefined) throw new MisuseError("bad_option", { detail: "the route has no such hooks" });
       return execution;
     },
+  };
+}
+
+/**
+ * Serves the contract: mount it on `GET`, for everybody.
+ *
+ * ```ts
+ * app.get(contractPath, fastifyContract(idempotency));
+ * ```
+ */
+export function fastifyContract(
+  idempotency: Pick<Idempotency, "contract">,
+): (request: FastifyRequest, reply: FastifyReply) => Promise<string> {
+  const { headers, body } = contractAnswer(idempotency.contract);
+  return async (_request, reply) => {
+    setHeaders(reply, headers);
+    return body;
   };
 }
 

@@ -101,6 +101,12 @@ describe("the reference server", () => {
     }
   });
 
+  it("publishes its contract", async () => {
+    const answer = await fetch(`${at(0)}/.well-known/idempotency`);
+    expect(answer.headers.get("content-type")).toContain("application/json");
+    expect(await answer.json()).toMatchObject({ header: "Idempotency-Key", retention: 86_400 });
+  });
+
   // F89
   it("killed in the middle of a transfer leaves nothing, and the next server does it", async () => {
     const pool = makePool(postgres.url, 2);
