@@ -18,6 +18,7 @@ const table = {
   "./tanstack-query": { default: "tanstack-query.ts" },
   "./server": { default: "server/index.ts" },
   "./server/fastify": { default: "server/adapters/fastify.ts" },
+  "./server/metrics": { default: "server/metrics.ts" },
   "./server/express": { default: "server/adapters/express.ts" },
   "./testing": { default: "testing/index.ts" },
   "./inspector": { default: "inspector.ts" },

@@ -1,0 +1,8 @@
+/**
+ * Metrics of the server half, for Prometheus or OpenTelemetry. Neither is imported: `prom-client` is passed in,
+ * `@opentelemetry/api` is loaded where it is installed.
+ */
+export type { Metrics, WatchOptions } from "./metrics/instruments.js";
+export { type OpenTelemetryMeter, openTelemetryMetrics } from "./metrics/opentelemetry.js";
+export { type PrometheusClient, type PrometheusOptions, prometheusMetrics } from "./metrics/prometheus.js";
+export type { RetentionSource, RetentionStatus } from "./metrics/retention.js";
