@@ -14,51 +14,88 @@ export type ProblemCode =
   | "handler_timeout"
   | "not_stored";
 
-const problems: Record<ProblemCode, readonly [kind: OutcomeKind, status: number, title: string, retryAfter?: number]> =
-  {
-    idempotency_key_missing: ["invalid", 400, "This request needs an Idempotency-Key header"],
-    idempotency_key_invalid: [
-      "invalid",
-      400,
-      "The Idempotency-Key must be one value of 1 to 255 visible ASCII characters",
-    ],
-    idempotency_key_time: [
-      "invalid",
-      400,
-      "The key's time lies too far in the future; check the clock, or use a random key",
-    ],
-    idempotency_key_expired: [
-      "expired",
-      410,
-      "The key is past its retention window; what it did, if anything, is no longer known",
-    ],
-    idempotency_key_reused_with_different_body: ["mismatched", 422, "The key was used before with a different request"],
-    in_progress: ["in_progress", 409, "A request with this key is being processed", 1],
-    unauthenticated: ["invalid", 401, "The request's account is not known"],
-    outcome_unknown: [
-      "unavailable",
-      503,
-      "The database did not confirm the commit; repeat the request with the same key",
-      1,
-    ],
-    unavailable: ["unavailable", 503, "The database cannot be reached; repeat the request with the same key", 1],
-    handler_timeout: [
-      "unavailable",
-      503,
-      "The request took too long and was rolled back; repeat it with the same key",
-      1,
-    ],
-    not_stored: ["unavailable", 500, "The answer could not be stored, and everything was rolled back"],
-  };
+type Problem = readonly [kind: OutcomeKind, status: number, title: string, detail: string, retryAfter?: number];
+
+/** The titles of the cases that the IETF draft knows are the draft's own. */
+const problems: Record<ProblemCode, Problem> = {
+  idempotency_key_missing: [
+    "invalid",
+    400,
+    "Idempotency-Key is missing",
+    "This operation needs an Idempotency-Key header. Send one key per operation, and the same key with every retry.",
+  ],
+  idempotency_key_invalid: [
+    "invalid",
+    400,
+    "Idempotency-Key is invalid",
+    "The header must be there once, and hold one key of 1 to 255 visible ASCII characters, bare or in quotes.",
+  ],
+  idempotency_key_time: [
+    "invalid",
+    400,
+    "Idempotency-Key lies in the future",
+    "The time in this UUIDv7 is too far ahead. Check the clock, or use a random key.",
+  ],
+  idempotency_key_expired: [
+    "expired",
+    410,
+    "Idempotency-Key has expired",
+    "The key is past its retention window. What it did, if anything, is no longer known.",
+  ],
+  idempotency_key_reused_with_different_body: [
+    "mismatched",
+    422,
+    "Idempotency-Key is already used",
+    "The key was used before with another method, path, query, content type or body. Send another operation under a key of its own.",
+  ],
+  in_progress: [
+    "in_progress",
+    409,
+    "A request is outstanding for this Idempotency-Key",
+    "A request with this key is being processed. Repeat it with the same key to get its answer.",
+    1,
+  ],
+  unauthenticated: ["invalid", 401, "Unauthenticated", "The account that this request acts for is not known."],
+  outcome_unknown: [
+    "unavailable",
+    503,
+    "Outcome unknown",
+    "The database did not confirm the commit. Repeat the request with the same key.",
+    1,
+  ],
+  unavailable: [
+    "unavailable",
+    503,
+    "Service unavailable",
+    "The database cannot be reached. Repeat the request with the same key.",
+    1,
+  ],
+  handler_timeout: [
+    "unavailable",
+    503,
+    "Request timed out",
+    "The request took too long and was rolled back. Repeat it with the same key.",
+    1,
+  ],
+  not_stored: [
+    "unavailable",
+    500,
+    "Answer not stored",
+    "The answer could not be stored, and everything was rolled back. Repeat the request with the same key.",
+  ],
+};
+
+const documentation = "https://datatracker.ietf.org/doc/html/draft-ietf-httpapi-idempotency-key-header";
 
 /** One of samekey's own answers: `application/problem+json` (RFC 9457) with an `error` member, and no marks. */
 export function problem(code: ProblemCode): Outcome {
-  const [kind, status, title, retryAfter] = problems[code];
+  const [kind, status, title, detail, retryAfter] = problems[code];
   const headers: HeaderPair[] = [
     ["content-type", "application/problem+json"],
     ["cache-control", "no-store"],
+    ["link", `<${documentation}>; rel="describedby"`],
   ];
   if (retryAfter !== undefined) headers.push(["retry-after", String(retryAfter)]);
-  const body = JSON.stringify({ error: code, status, title });
+  const body = JSON.stringify({ type: `${documentation}#${code}`, title, status, detail, error: code });
   return { kind, status, headers, body: new TextEncoder().encode(body) };
 }
