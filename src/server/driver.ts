@@ -1,6 +1,6 @@
 /**
- * What samekey needs of a Postgres driver, and no more. A `pg` Pool satisfies {@link Database} as it is; no driver is
- * imported.
+ * What samekey needs of whatever reaches Postgres, and no more. A `pg` Pool and a `postgres` Sql fit as they are; a query
+ * builder or ORM says in two functions how it runs a transaction. No driver is imported.
  */
 
 /** The part of a query's result that is read. */
@@ -11,7 +11,7 @@ export interface QueryResult {
   readonly command: string;
 }
 
-/** One connection, held for the length of one transaction. */
+/** A connection as `pg` lends it. */
 export interface Connection {
   query(text: string, values?: unknown[]): Promise<QueryResult>;
   /** Gives the connection back; with `true` it is closed instead, and never used again. */
@@ -21,30 +21,56 @@ export interface Connection {
   removeListener?(event: "error", listener: (error: Error) => void): unknown;
 }
 
-/** Where connections come from: a pool. `C` is the driver's own connection type, which handlers receive. */
+/** A pool of connections, as `pg` has it. `C` is the connection that handlers receive. */
 export interface Database<C extends Connection = Connection> {
   connect(): Promise<C>;
 }
 
-/** The connection type of a pool, found among the overloads of its `connect`. */
-export type ConnectionOf<D extends Database> = D["connect"] extends {
-  (): Promise<infer C extends Connection>;
-  (...args: never[]): unknown;
+/** A connection as `postgres` reserves it. */
+export interface ReservedConnection {
+  // biome-ignore lint/suspicious/noExplicitAny: its rows carry the command tag, and are typed by the caller
+  unsafe(text: string, values?: any[], options?: { prepare?: boolean }): PromiseLike<any>;
+  release(): void;
 }
-  ? C
-  : Connection;
 
-/** The five-character SQLSTATE that Postgres gave, or undefined: then the connection failed, not the statement. */
-export function sqlState(error: unknown): string | undefined {
-  const code = (error as { code?: unknown } | null | undefined)?.code;
-  return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
+/** What reserves connections, as a `postgres` Sql does. `C` is the connection that handlers receive. */
+export interface ReservingDatabase<C extends ReservedConnection = ReservedConnection> {
+  reserve(): Promise<C>;
 }
 
 /**
- * Whether the failure says nothing about the statement: the connection was lost or refused, or the database is
- * starting, stopping or out of connections.
+ * A query builder or ORM that runs its transactions itself. Handlers receive its own transaction, `Tx`; annotate `tx` in
+ * `query` and it is inferred.
+ *
+ * ```ts
+ * const db = {
+ *   transaction: (work) => kysely.transaction().execute(work),
+ *   query: (tx: Transaction<Tables>, text, values) => tx.executeQuery(CompiledQuery.raw(text, values)),
+ * };
+ * ```
  */
-export function isConnectionFailure(error: unknown): boolean {
-  const state = sqlState(error);
-  return state === undefined || /^(08|57P|53|25P03|25P04|58)/.test(state);
+export interface TransactionRunner<Tx> {
+  /**
+   * Runs `work` once, in a transaction at READ COMMITTED: commits when it resolves and rolls back when it rejects, and
+   * settles, the same way, only when that is done.
+   */
+  transaction(work: (tx: Tx) => Promise<void>): Promise<unknown>;
+  /** Runs one statement with `$1`, `$2`… in it on the transaction; gives its rows, or an object that has them as `rows`. */
+  query(tx: Tx, text: string, values: unknown[]): PromiseLike<unknown>;
 }
+
+/** Whatever `db` may be. */
+// biome-ignore lint/suspicious/noExplicitAny: the transaction's type is taken from what is passed
+export type AnyDatabase = Database | ReservingDatabase | TransactionRunner<any>;
+
+/** What handlers receive as `tx` from such a database. */
+export type ConnectionOf<D extends AnyDatabase> = D extends { reserve(): Promise<infer C> }
+  ? C
+  : D extends { transaction: unknown; query(tx: infer Tx, ...rest: never[]): unknown }
+    ? Tx
+    : // The right one among the overloads of a pool's connect.
+      D extends { connect: { (): Promise<infer C>; (...args: never[]): unknown } }
+      ? C
+      : Connection;
+
+export { isConnectionFailure, sqlState } from "./failure.js";

@@ -1,0 +1,39 @@
+/** What an error says about the transaction it ended. ORMs wrap what the driver threw: causes are looked through. */
+
+function* causes(error: unknown): Generator<object> {
+  const seen = new Set<unknown>();
+  for (let one = error; typeof one === "object" && one !== null && !seen.has(one); one = (one as Error).cause) {
+    seen.add(one);
+    yield one;
+  }
+}
+
+/** The five-character SQLSTATE that Postgres gave; undefined where the error is not the database's. */
+export function sqlState(error: unknown): string | undefined {
+  for (const one of causes(error)) {
+    const { code } = one as { code?: unknown };
+    // EPIPE, and no other of Node's codes, has the same form.
+    if (typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && code !== "EPIPE") return code;
+  }
+  return undefined;
+}
+
+/** Whether Postgres itself said that the connection or the server goes: shut down, cut off, out of connections. */
+export function isConnectionState(error: unknown): boolean {
+  return /^(08|57P|53|25P03|25P04|58)/.test(sqlState(error) ?? "");
+}
+
+/**
+ * Whether what a driver threw says nothing about the statement: the connection was lost or refused, or the database is
+ * starting, stopping or out of connections. Drivers have no common mark for it; what is left are the program's own errors.
+ */
+export function isConnectionFailure(error: unknown): boolean {
+  if (sqlState(error) !== undefined) return isConnectionState(error);
+  return ![TypeError, RangeError, ReferenceError, SyntaxError].some((type) => error instanceof type);
+}
+
+/** Whether the transaction lost against another one and may do better when it is run again. */
+export function isContention(error: unknown): boolean {
+  const state = sqlState(error);
+  return state === "40001" || state === "40P01";
+}

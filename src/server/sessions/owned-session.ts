@@ -1,0 +1,118 @@
+import { MisuseError } from "../../errors.js";
+import { type Deferred, deferred } from "../deferred.js";
+import type { QueryResult, TransactionRunner } from "../driver.js";
+import type { Session } from "./session.js";
+
+/** A transaction under way: its function has been called, and waits to be told how to end. */
+interface Open<Tx> {
+  readonly tx: Promise<Tx>;
+  readonly decision: Deferred<void>;
+  /** Settles when the transaction has ended. */
+  readonly done: Promise<unknown>;
+}
+
+/**
+ * Transactions that a query builder or ORM runs. Its function is turned inside out: it hands over the transaction, and
+ * returns or throws when it is told to commit or to roll back.
+ */
+export class OwnedSession<Tx> implements Session<Tx> {
+  readonly #db: TransactionRunner<Tx>;
+  #open: Open<Tx> | undefined;
+  #tx: Tx | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+  #failed = false;
+  readonly lost = false;
+
+  constructor(db: TransactionRunner<Tx>) {
+    this.#db = db;
+  }
+
+  get tx(): Tx {
+    return this.#tx as Tx;
+  }
+
+  begin(settings?: string): Promise<unknown> {
+    const begun = deferred<Tx>();
+    const decision = deferred<void>();
+    decision.promise.catch(() => {});
+    const work = async (tx: Tx): Promise<void> => {
+      this.#tx = tx;
+      begun.resolve(tx);
+      await decision.promise;
+    };
+    const done = (async () => this.#db.transaction(work))();
+    done.then(() => begun.reject(misused("`transaction` ended without calling its function")), begun.reject);
+    this.#open = { tx: begun.promise, decision, done };
+    this.#failed = false;
+    this.#last = begun.promise;
+    return settings === undefined ? begun.promise : this.query(settings);
+  }
+
+  query(text: string, values: unknown[] = []): Promise<QueryResult> {
+    const open = this.#open;
+    if (open === undefined) return this.#alone(text, values);
+    const result = this.#last.then(async () => {
+      const rows = rowsOf(await this.#db.query(await open.tx, text, values));
+      return { rows, command: "" };
+    });
+    this.#last = result.catch(() => {
+      this.#failed = true;
+    });
+    return result;
+  }
+
+  async commit(): Promise<Pick<QueryResult, "command">> {
+    await this.#last;
+    const open = this.#open;
+    if (open === undefined || this.#failed) {
+      // Not every ORM looks at what COMMIT is answered with.
+      await this.rollback();
+      return { command: "ROLLBACK" };
+    }
+    this.#open = undefined;
+    open.decision.resolve();
+    await open.done;
+    return { command: "COMMIT" };
+  }
+
+  async rollback(): Promise<void> {
+    const open = this.#open;
+    this.#open = undefined;
+    open?.decision.reject(new Error("samekey rolls this transaction back"));
+    await open?.done.catch(() => {});
+  }
+
+  release(): void {
+    this.rollback();
+  }
+
+  // The connection is not ours to close. The handler keeps it, and the transaction, until it ends: what it still does
+  // is undone with the rest.
+  abandon(handled: Promise<unknown>): void {
+    const open = this.#open;
+    this.#open = undefined;
+    handled.catch(() => {}).finally(() => open?.decision.reject(new Error("the handler was past its deadline")));
+    open?.done.catch(() => {});
+  }
+
+  async #alone(text: string, values: unknown[]): Promise<QueryResult> {
+    this.begin().catch(() => {});
+    try {
+      const result = await this.query(text, values);
+      await this.commit();
+      return result;
+    } finally {
+      await this.rollback();
+    }
+  }
+}
+
+function rowsOf(result: unknown): unknown[] {
+  const rows = Array.isArray(result) ? result : (result as { rows?: unknown } | null | undefined)?.rows;
+  if (Array.isArray(rows)) return rows;
+  throw misused("`query` must resolve to rows, or to an object with `rows`");
+}
+
+function misused(detail: string): MisuseError {
+  return new MisuseError("bad_option", { detail: `\`db\`: ${detail}` });
+}

@@ -1,0 +1,58 @@
+import type { Connection, QueryResult } from "../driver.js";
+import { beginning, notTheirs, type Session, transactionOver } from "./session.js";
+
+/** A connection from a pool such as `pg` has. */
+export class PoolSession<C extends Connection> implements Session<C> {
+  readonly #connection: C;
+  #lost = false;
+  #over = false;
+
+  constructor(connection: C) {
+    this.#connection = connection;
+    connection.on?.("error", this.#onError);
+  }
+
+  // pg raises `error` on a connection that is cut between two queries: unheard, it would end the process.
+  readonly #onError = (): void => {
+    this.#lost = true;
+  };
+
+  get lost(): boolean {
+    return this.#lost;
+  }
+
+  get tx(): C {
+    const query = (...args: unknown[]): unknown =>
+      this.#over ? Promise.reject(transactionOver()) : Reflect.apply(this.#connection.query, this.#connection, args);
+    return new Proxy(this.#connection, {
+      get: (connection, name) =>
+        name === "query" ? query : name === "release" ? notTheirs : Reflect.get(connection, name),
+    });
+  }
+
+  query(text: string, values?: unknown[]): Promise<QueryResult> {
+    return this.#connection.query(text, values);
+  }
+
+  begin(settings?: string): Promise<QueryResult> {
+    return this.query(beginning(settings));
+  }
+
+  commit(): Promise<QueryResult> {
+    return this.query("COMMIT");
+  }
+
+  rollback(): Promise<QueryResult> {
+    return this.query("ROLLBACK");
+  }
+
+  release(destroy = false): void {
+    this.#over = true;
+    this.#connection.removeListener?.("error", this.#onError);
+    this.#connection.release(destroy || this.#lost);
+  }
+
+  abandon(): void {
+    this.release(true);
+  }
+}

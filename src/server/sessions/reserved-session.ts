@@ -1,0 +1,117 @@
+import type { QueryResult, ReservedConnection } from "../driver.js";
+import { beginning, notTheirs, type Session, transactionOver } from "./session.js";
+
+/** The driver's own view of a connection: what tells that it was closed. */
+interface Socketed {
+  onclose: (() => void) | null;
+}
+
+/** A statement of the driver's, not sent before it is awaited. */
+interface PendingStatement {
+  handler?: (statement: PendingStatement) => void;
+  reject(reason: unknown): void;
+}
+
+/** A connection that `postgres` has reserved. */
+export class ReservedSession<C extends ReservedConnection> implements Session<C> {
+  readonly #connection: C;
+  #socketed: Socketed | undefined;
+  #lost = false;
+  #over = false;
+
+  constructor(connection: C) {
+    this.#connection = connection;
+  }
+
+  get lost(): boolean {
+    return this.#lost;
+  }
+
+  get tx(): C {
+    return new Proxy(this.#connection, {
+      apply: (connection, self, args) => this.#held(Reflect.apply(connection as never, self, args)),
+      get: (connection, name) => {
+        if (name === "release") return notTheirs;
+        const value = Reflect.get(connection, name);
+        if (name !== "unsafe" && name !== "file") return value;
+        return (...args: unknown[]) => this.#held(Reflect.apply(value as never, connection, args));
+      },
+    });
+  }
+
+  async query(text: string, values: unknown[] = []): Promise<QueryResult> {
+    this.#check();
+    // Prepared where the pool allows it (`prepare: false` is obeyed): otherwise the driver asks for the types of the
+    // parameters first, and nothing can be sent along with it.
+    const rows = await this.#connection.unsafe(text, values, values.length > 0 ? { prepare: true } : {});
+    return { rows, command: rows.command };
+  }
+
+  async begin(settings?: string): Promise<void> {
+    this.#check();
+    // The driver tells nobody that a reserved connection was closed; a statement on it would then end the process, and
+    // giving it back would spoil the pool. Its own transactions learn of it in this way.
+    const onexecute = (socketed: Socketed): boolean => {
+      this.#socketed = socketed;
+      socketed.onclose = () => {
+        this.#lost = true;
+      };
+      return true;
+    };
+    await this.#connection.unsafe(beginning(settings), [], { onexecute } as object);
+  }
+
+  commit(): Promise<QueryResult> {
+    return this.query("COMMIT");
+  }
+
+  rollback(): Promise<QueryResult> {
+    return this.query("ROLLBACK");
+  }
+
+  release(destroy = false): void {
+    this.#over = true;
+    // The driver has taken a closed connection back already.
+    if (this.#lost) return;
+    if (destroy) {
+      this.#terminate();
+      return;
+    }
+    if (this.#socketed !== undefined) this.#socketed.onclose = null;
+    this.#connection.release();
+  }
+
+  abandon(): void {
+    this.release(true);
+  }
+
+  // There is no way to close one connection of the pool from here. It can ask its backend to end, behind whatever it
+  // is doing; the driver then opens another in its place.
+  #terminate(): void {
+    const ending = this.#connection.unsafe("ROLLBACK; SELECT pg_terminate_backend(pg_backend_pid())");
+    ending.then(
+      () => {},
+      () => {},
+    );
+  }
+
+  #check(): void {
+    if (this.#lost) throw lostConnection();
+  }
+
+  // Checked when it is sent, not when it is made: a statement may be kept and awaited later.
+  #held<Made>(made: Made): Made {
+    const statement = made as PendingStatement | undefined;
+    const send = statement?.handler;
+    if (statement === undefined || typeof send !== "function") return made;
+    statement.handler = (one) => {
+      if (this.#over || this.#lost) one.reject(this.#over ? transactionOver() : lostConnection());
+      else send(one);
+    };
+    return made;
+  }
+}
+
+function lostConnection(): Error {
+  return Object.assign(new Error("the connection was closed"), { code: "CONNECTION_CLOSED" });
+}

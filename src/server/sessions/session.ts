@@ -1,0 +1,51 @@
+import { MisuseError } from "../../errors.js";
+import type { Connection, QueryResult } from "../driver.js";
+
+/**
+ * One connection, for one transaction after the other: the same to the engine whatever drives it.
+ *
+ * Statements are sent in the order of the calls and need not be awaited one by one: a driver that pipelines sends what
+ * is called in one go in one flush.
+ */
+export interface Session<Tx = unknown> extends Pick<Connection, "query" | "release"> {
+  /**
+   * What the handler receives, once `begin` has ended. It refuses statements after the session's end: the connection is
+   * somebody else's then, and a promise that nobody awaited would go on in a stranger's transaction.
+   */
+  readonly tx: Tx;
+  /** The connection is gone, as far as the driver has noticed. */
+  readonly lost: boolean;
+  /** @param settings - a statement to begin with */
+  begin(settings?: string): Promise<unknown>;
+  /** Its command tag is `ROLLBACK` where a statement had failed. */
+  commit(): Promise<Pick<QueryResult, "command">>;
+  rollback(): Promise<unknown>;
+  /**
+   * Ends the session under a handler that may still be at work: nothing of what that does on `tx` may last.
+   *
+   * @param handled - settles when the handler has ended
+   */
+  abandon(handled: Promise<unknown>): void;
+}
+
+/** Where sessions come from. */
+export interface Sessions<Tx = unknown> {
+  connect(): Promise<Session<Tx>>;
+}
+
+/** BEGIN for connections of our own. The look after the lock must see what was committed meanwhile: READ COMMITTED. */
+export function beginning(settings: string | undefined): string {
+  return `BEGIN ISOLATION LEVEL READ COMMITTED${settings === undefined ? "" : `; ${settings}`}`;
+}
+
+/** A statement came after the end. */
+export function transactionOver(): MisuseError {
+  return new MisuseError("bad_option", {
+    detail: "`tx` was used after its handler had ended or was past its deadline: await everything done on it",
+  });
+}
+
+/** A handler must not give the connection back. */
+export function notTheirs(): never {
+  throw new MisuseError("bad_option", { detail: "`tx` was released by its handler: that is samekey's to do" });
+}
