@@ -85,7 +85,8 @@ export class Idempotency<C extends Connection = Connection, R = unknown> {
   /**
    * Answers one request: runs `handler` if its key is new, or gives what is stored, or says why neither can be.
    *
-   * @throws what the handler throws, after everything was rolled back.
+   * @throws what the handler throws, after everything was rolled back. Not where its connection was lost: that is
+   * answered as a database that is away, whatever the handler made of it.
    */
   async run(request: RunRequest, handler: Handler<C>): Promise<Outcome> {
     const { tenant, scope } = request;
@@ -117,7 +118,11 @@ export class Idempotency<C extends Connection = Connection, R = unknown> {
       if (verdict.found !== "lagging") return answerTo(verdict);
     } catch (error) {
       if (error instanceof HandlerFailure) {
-        if (!error.late) throw error.cause;
+        if (!error.late) {
+          await tx?.rollback();
+          if (tx?.broken) return problem("unavailable");
+          throw error.cause;
+        }
         // The handler may still be at work: it must not be left with a connection outside the transaction.
         tx?.abandon();
         return problem("handler_timeout");

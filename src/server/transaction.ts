@@ -58,6 +58,11 @@ export class Transaction<C extends Connection> {
     this.#broken = true;
   };
 
+  /** Whether the connection was lost. Known for certain once {@link rollback} has tried. */
+  get broken(): boolean {
+    return this.#broken;
+  }
+
   /** BEGIN, the key's lock, and the look. */
   async claim({ tenant, scope, key, fingerprint }: Claim): Promise<Verdict> {
     this.#open = true;
