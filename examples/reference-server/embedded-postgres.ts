@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { access, mkdtemp, readFile, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { freePort } from "./free-port.js";
 import { type Binaries, findBinaries, placeFor } from "./postgres-binaries.js";
 
 /** A running Postgres of our own. */
@@ -13,6 +13,8 @@ export interface RunningPostgres {
   readonly url: string;
   /** Ends it; the data go too, unless a directory was named. */
   stop(): Promise<void>;
+  /** Ends it as a crash would. Resolves to the way to start it again, with its data and at its address. */
+  crash(): Promise<() => Promise<void>>;
 }
 
 export interface EmbeddedOptions {
@@ -26,28 +28,40 @@ export interface EmbeddedOptions {
   readonly fsync?: boolean | undefined;
 }
 
+/** A Postgres process. */
+interface Server {
+  readonly port: number;
+  /** Resolves when it is gone. */
+  end(how: "SIGINT" | "SIGQUIT"): Promise<void>;
+}
+
 /** Starts a real Postgres from the binaries on npm: no Docker, and no root. */
 export async function startEmbeddedPostgres({ dataDir, fsync = true }: EmbeddedOptions = {}): Promise<RunningPostgres> {
   const binaries = await findBinaries();
   const directory = await placeFor(binaries.user, dataDir ?? (await mkdtemp(join(tmpdir(), "samekey-postgres-"))));
-  const left = dataDir === undefined ? undefined : await leftRunning(directory);
-  if (left !== undefined) return left;
-
   const forget = async (): Promise<void> => {
     if (dataDir === undefined) await rm(directory, { recursive: true, force: true });
   };
-  try {
+  const begin = async (): Promise<Server> => {
     if (!(await exists(join(directory, "PG_VERSION")))) await initialise(binaries, directory, fsync);
-    const { url, server } = await start(binaries, directory, fsync);
-    // Where this process ends without stopping it, it must not stay behind.
-    const kill = (): boolean => server.kill("SIGQUIT");
-    process.on("exit", kill);
-    const stop = async (): Promise<void> => {
-      process.off("exit", kill);
-      if (server.exitCode === null && server.kill("SIGINT")) await once(server, "exit");
-      await forget();
+    return start(binaries, directory, fsync, await freePort());
+  };
+  try {
+    let server = (dataDir === undefined ? undefined : await leftRunning(directory)) ?? (await begin());
+    const { port } = server;
+    return {
+      url: urlAt(port),
+      stop: async () => {
+        await server.end("SIGINT");
+        await forget();
+      },
+      crash: async () => {
+        await server.end("SIGQUIT");
+        return async () => {
+          server = await start(binaries, directory, fsync, port);
+        };
+      },
     };
-    return { url, stop };
   } catch (error) {
     await forget();
     throw error;
@@ -62,12 +76,7 @@ async function initialise({ initdb, user }: Binaries, directory: string, fsync: 
   if (code !== 0) throw new Error(`initdb ended with ${code}\n${log()}`);
 }
 
-async function start(
-  { postgres, user }: Binaries,
-  directory: string,
-  fsync: boolean,
-): Promise<{ url: string; server: ChildProcess }> {
-  const port = await freePort();
+async function start({ postgres, user }: Binaries, directory: string, fsync: boolean, port: number): Promise<Server> {
   // Reachable from this machine only, as the data are nobody's secret: a demonstration needs no password.
   const settings = { port, listen_addresses: "127.0.0.1", unix_socket_directories: "", fsync: fsync ? "on" : "off" };
   const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
@@ -78,25 +87,31 @@ async function start(
     stdio: ["ignore", "ignore", "pipe"],
   });
   const log = collect(server);
-  const url = urlAt(port);
-  while (!(await answers(url))) {
+  while (!(await answers(urlAt(port)))) {
     if (server.exitCode !== null) throw new Error(`Postgres did not start\n${log()}`);
     await sleep(20);
   }
-  return { url, server };
+  // Where this process ends without stopping it, it must not stay behind.
+  const kill = (): boolean => server.kill("SIGQUIT");
+  process.on("exit", kill);
+  const end = async (how: "SIGINT" | "SIGQUIT"): Promise<void> => {
+    process.off("exit", kill);
+    if (server.exitCode === null && server.kill(how)) await once(server, "exit");
+  };
+  return { port, end };
 }
 
 /** A server that is killed leaves its Postgres running: the next one in the same directory takes it over. */
-async function leftRunning(directory: string): Promise<RunningPostgres | undefined> {
+async function leftRunning(directory: string): Promise<Server | undefined> {
   const lines = (await readFile(join(directory, "postmaster.pid"), "utf8").catch(() => "")).split("\n");
   const [pid, port] = [Number(lines[0]), Number(lines[3])];
   // The numbers may be someone else's by now: only a Postgres on this directory is meant.
   if (!(pid > 0 && port > 0 && (await answers(urlAt(port), directory)))) return undefined;
-  const stop = async (): Promise<void> => {
-    process.kill(pid, "SIGINT");
+  const end = async (how: "SIGINT" | "SIGQUIT"): Promise<void> => {
+    process.kill(pid, how);
     while (await exists(join(directory, "postmaster.pid"))) await sleep(20);
   };
-  return { url: urlAt(port), stop };
+  return { port, end };
 }
 
 const urlAt = (port: number): string => `postgres://postgres@127.0.0.1:${port}/postgres`;
@@ -129,13 +144,3 @@ const exists = (path: string): Promise<boolean> =>
     () => true,
     () => false,
   );
-
-function freePort(): Promise<number> {
-  return new Promise((done, fail) => {
-    const server = createServer().once("error", fail);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => done(port));
-    });
-  });
-}
