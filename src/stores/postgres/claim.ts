@@ -1,0 +1,156 @@
+/** What is due, in the order in which it is taken. */
+
+import { isHeld, type OperationRecord } from "../../core/record.js";
+import type { Claimed, ClaimQuery } from "../../store.js";
+import { applied, dueAt } from "../stamp.js";
+import { columnText, recordOf, WHOLE } from "./rows.js";
+import { type Change, plainChange, type Transaction } from "./transaction.js";
+
+type Apply = (record: OperationRecord) => OperationRecord;
+
+/** A record to be changed, and how, where that can be told beforehand. */
+interface Pick {
+  readonly before: OperationRecord;
+  readonly after: OperationRecord;
+  readonly plain: Change | undefined;
+}
+
+/** How far a claim has looked. */
+interface Cursor {
+  /** 0: everything due; 1: everything that waits for a time from before the clock jumped back. */
+  readonly arm: number;
+  readonly at: number;
+  readonly seq: number;
+}
+
+const START: Cursor = { arm: 0, at: Number.NEGATIVE_INFINITY, seq: 0 };
+
+export async function claim(tx: Transaction, query: ClaimQuery, apply: Apply): Promise<Claimed> {
+  if (query.ids) return { records: await write(tx, await named(tx, query, query.ids, apply)) };
+  const picks: Pick[] = [];
+  let cursor = START;
+  let found: Found[];
+  do {
+    found = await due(tx, query, cursor, query.limit - picks.length);
+    for (const { record } of found) pick(picks, record, apply);
+    cursor = found.at(-1)?.cursor ?? cursor;
+  } while (picks.length < query.limit && found.length > 0);
+  const next = await nextDue(tx, query, cursor);
+  const records = await write(tx, picks);
+  const times = records.map((record) => (belongs(record, query) ? dueAt(record, query.now) : undefined));
+  const later = [next, ...times].filter((time) => time !== undefined);
+  return { records, next: later.length > 0 ? Math.max(query.now, Math.min(...later)) : undefined };
+}
+
+function pick(picks: Pick[], before: OperationRecord, apply: Apply): void {
+  const after = applied(apply, before);
+  if (after !== before) picks.push({ before, after, plain: plainChange(before, after) });
+}
+
+/** After all was read: a write must not move what is still being walked through. */
+async function write(tx: Transaction, picks: readonly Pick[]): Promise<OperationRecord[]> {
+  const done = await tx.changeAll(picks.flatMap(({ plain }) => plain ?? []));
+  const records: OperationRecord[] = [];
+  for (const { before, after } of picks) records.push(done.get(before.id) ?? (await tx.replace(before, after)));
+  return records;
+}
+
+async function named(tx: Transaction, query: ClaimQuery, ids: readonly string[], apply: Apply): Promise<Pick[]> {
+  const picks: Pick[] = [];
+  const standing = ids.length > 0 ? await tx.locked(ids) : new Map<string, OperationRecord>();
+  for (const id of new Set(ids)) {
+    const record = standing.get(id);
+    if (!record || record.parked || isHeld(record, query.now) || !belongs(record, query)) continue;
+    if (picks.length < query.limit) pick(picks, record, apply);
+  }
+  return picks;
+}
+
+function belongs(record: OperationRecord, { owner, exceptOrigins }: ClaimQuery): boolean {
+  return (owner === undefined || record.owner === owner) && !exceptOrigins?.includes(record.origin);
+}
+
+interface Found {
+  readonly record: OperationRecord;
+  readonly cursor: Cursor;
+}
+
+/**
+ * The origins of what has a time, but for the excepted ones. They are few: going through them one by one skips what is
+ * excepted, however much of it there is.
+ */
+function originsOf(operations: string, whose: string): string {
+  const first = (after: string): string =>
+    `select o.origin from ${operations} o where o.sdk = $1 ${whose} and o.due is not null ${after}
+     order by o.origin limit 1`;
+  return `
+    with recursive every(origin) as (
+      (${first("")}) union all
+      select (${first("and o.origin > every.origin")}) from every where every.origin is not null
+    ),
+    origins as (
+      select origin from every where origin is not null
+      and origin not in (select json_array_elements_text($3::text::json))
+    )`;
+}
+
+/** `$1` to `$3` of every statement that goes by origin. */
+function parameters({ owner, exceptOrigins = [] }: ClaimQuery): readonly [string | null, string] {
+  return [owner === undefined ? null : columnText(owner), JSON.stringify(exceptOrigins.map(columnText))];
+}
+
+const whoseOf = ({ owner }: ClaimQuery): string =>
+  owner === undefined ? "and $2::text is null" : "and o.owner = $2::text";
+
+/** What others have locked they are claiming now: it is skipped, and nobody waits. */
+async function due(tx: Transaction, query: ClaimQuery, { arm, at, seq }: Cursor, limit: number): Promise<Found[]> {
+  if (limit <= 0) return [];
+  const { operations } = tx.tables;
+  const whose = whoseOf(query);
+  const rows = await tx.rows(
+    `${originsOf(operations, whose)}
+    select * from (
+      select 0 as arm, d.* from origins cross join lateral (
+        select o.due as at, ${WHOLE} from ${operations} o
+        where o.sdk = $1 ${whose} and o.origin = origins.origin and o.due <= $4::float8
+        and $5::int = 0 and (o.due, o.seq) > ($6::float8, $7::bigint)
+        order by o.due, o.seq limit $8::int for update of o skip locked) d
+      union all
+      select 1 as arm, s.* from (
+        select o.since as at, ${WHOLE} from ${operations} o
+        where o.sdk = $1 ${whose} and o.due is not null and o.since > $4::float8
+        and ($5::int = 0 or (o.since, o.seq) > ($6::float8, $7::bigint))
+        and o.origin not in (select json_array_elements_text($3::text::json))
+        order by o.since, o.seq limit $8::int for update of o skip locked) s
+    ) c order by arm, at, seq::bigint limit $8::int`,
+    ...parameters(query),
+    query.now,
+    arm,
+    at,
+    seq,
+    limit,
+  );
+  return rows.map((row) => {
+    const cursor = { arm: Number(row["arm"]), at: Number(row["at"]), seq: Number(row["seq"]) };
+    return { record: recordOf(row), cursor };
+  });
+}
+
+/** The time of the first that was not looked at. */
+async function nextDue(tx: Transaction, query: ClaimQuery, { arm, at, seq }: Cursor): Promise<number | undefined> {
+  const { operations } = tx.tables;
+  const whose = whoseOf(query);
+  const [row] = await tx.rows(
+    `${originsOf(operations, whose)}
+    select min(d.due) as at from origins cross join lateral (
+      select o.due from ${operations} o
+      where o.sdk = $1 ${whose} and o.origin = origins.origin and o.due is not null
+      and (o.due, o.seq) > ($4::float8, $5::bigint)
+      order by o.due, o.seq limit 1) d`,
+    ...parameters(query),
+    arm === 0 ? at : query.now,
+    arm === 0 ? seq : Number.MAX_SAFE_INTEGER,
+  );
+  const time = row?.["at"] ?? undefined;
+  return time === undefined ? undefined : Number(time);
+}

@@ -1,0 +1,105 @@
+/** What the store needs of a Postgres driver, and no more: no driver is imported. */
+
+import { PostgresFailure } from "./failure.js";
+
+/** The part of a query's result that is read. */
+export interface PostgresResult {
+  // biome-ignore lint/suspicious/noExplicitAny: drivers type their rows as any; anything narrower would refuse them
+  readonly rows: any[];
+}
+
+/** One connection out of a pool. `PoolClient` of pg is one. */
+export interface PostgresConnection {
+  query(text: string, values?: unknown[]): Promise<PostgresResult>;
+  /** Gives the connection back; with `true` it is closed instead. */
+  release(destroy?: boolean): void;
+  on?(event: "error", listener: (error: Error) => void): unknown;
+  removeListener?(event: "error", listener: (error: Error) => void): unknown;
+}
+
+/** A pool of connections. `Pool` of pg is one. */
+export interface PostgresPool {
+  connect(): Promise<PostgresConnection>;
+}
+
+/** One connection out of postgres.js. */
+export interface ReservedPostgresJs {
+  unsafe(text: string, values?: never[]): PromiseLike<unknown>;
+  release(): void;
+}
+
+/** What `postgres()` of postgres.js answers with. */
+export interface PostgresJs {
+  reserve(): Promise<ReservedPostgresJs>;
+}
+
+/** What a statement gave. */
+export interface Answer {
+  readonly rows: readonly Record<string, unknown>[];
+  /** The command tag without its counts: `COMMIT`, or `ROLLBACK` where a failed transaction was asked to commit. */
+  readonly command: string | undefined;
+}
+
+/** A connection as the store uses it. What fails in it is a {@link PostgresFailure}. */
+export interface Session {
+  query(text: string, ...values: readonly unknown[]): Promise<Answer>;
+  /** Gives the connection back; `broken` where it must not be used again. Only the first call counts. */
+  release(broken: boolean): void;
+}
+
+/** Takes a connection out of the pool. */
+export async function connect(pool: PostgresPool | PostgresJs): Promise<Session> {
+  try {
+    return "reserve" in pool ? reserved(await pool.reserve()) : pooled(await pool.connect());
+  } catch (cause) {
+    throw new PostgresFailure(cause);
+  }
+}
+
+function pooled(connection: PostgresConnection): Session {
+  let cut = false;
+  let released = false;
+  // pg raises `error` on a connection that is cut between two queries: unheard, it would end the process.
+  const onError = (): void => {
+    cut = true;
+  };
+  connection.on?.("error", onError);
+  return {
+    query: (text, ...values) =>
+      answer(values.length > 0 ? connection.query(text, [...values]) : connection.query(text)),
+    release(broken) {
+      if (released) return;
+      released = true;
+      // A connection that is closed may still raise it.
+      if (!broken) connection.removeListener?.("error", onError);
+      connection.release(broken || cut);
+    },
+  };
+}
+
+function reserved(sql: ReservedPostgresJs): Session {
+  let released = false;
+  return {
+    query: (text, ...values) => answer(values.length > 0 ? sql.unsafe(text, values as never[]) : sql.unsafe(text)),
+    release() {
+      if (released) return;
+      released = true;
+      sql.release();
+    },
+  };
+}
+
+async function answer(asked: PromiseLike<unknown>): Promise<Answer> {
+  try {
+    const result = await asked;
+    // Several statements in one text give several results. One of postgres.js is an array as well: of rows.
+    return read(Array.isArray(result) && !("command" in result) ? result.at(-1) : result);
+  } catch (cause) {
+    throw new PostgresFailure(cause);
+  }
+}
+
+function read(result: unknown): Answer {
+  const { rows, command } = (result ?? {}) as { rows?: Record<string, unknown>[]; command?: string };
+  return { rows: rows ?? (Array.isArray(result) ? result : []), command };
+}

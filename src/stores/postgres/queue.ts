@@ -1,0 +1,252 @@
+/** Group commit: what is called in one turn of the event loop is committed together, and synced once. */
+
+import { StoreError } from "../../errors.js";
+import type { Clock } from "../../store.js";
+import { type Outcome, perform, type Work } from "./batch.js";
+import { connect, type Session } from "./driver.js";
+import { asStoreError, PostgresFailure, UnknownFate } from "./failure.js";
+import type { ResolvedPostgresOptions } from "./options.js";
+import type { Tables } from "./schema.js";
+import { type Statements, statementsFor } from "./statements.js";
+import { Transaction } from "./transaction.js";
+
+/** Verbs per transaction. */
+const BATCH = 256;
+/** How long a verb waits for others' locks, in milliseconds, before it fails as `stalled`. */
+const PATIENCE = 10_000;
+/** How long a transaction may take, in milliseconds, before its connection is closed. The server gives up sooner. */
+const DEADLINE = 15_000;
+/** The longest pause between two tries, in milliseconds. */
+const PAUSE = 250;
+/** How often a transaction is begun anew on another connection when the pool gave a dead one. */
+const RECONNECTS = 3;
+/** So many transactions that write, and what they counted is added up. */
+const FOLD_EVERY = 200;
+
+/**
+ * Short waits for locks, so that one row that is locked for long holds up nobody but its own verb. All of it ends with the
+ * transaction, so a pooler may hand the connection to anyone afterwards.
+ */
+const BEGIN = `begin isolation level read committed read write;
+  set local lock_timeout = '200ms'; set local statement_timeout = '8s';
+  set local idle_in_transaction_session_timeout = '20s';
+  select set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') = 'off'`;
+const COMMIT = "commit";
+const COMMIT_RELAXED = "set local synchronous_commit to off; commit";
+
+interface Job {
+  readonly work: Work;
+  readonly id: string | undefined;
+  readonly resolve: (value: never) => void;
+  readonly reject: (reason: unknown) => void;
+  /** How long it has been waiting for locks. Counted rather than read off a clock, which may jump. */
+  waited: number;
+}
+
+/** The end of this turn of the event loop. */
+const turn = (): Promise<void> =>
+  new Promise((resolve) => {
+    if (typeof setImmediate === "function") setImmediate(resolve);
+    else resolve();
+  });
+
+/** The one queue of a store. */
+export class Queue {
+  readonly #pool: ResolvedPostgresOptions["pool"];
+  readonly #tables: Tables;
+  readonly #clock: Clock;
+  readonly #statements: Statements;
+  #jobs: Job[] = [];
+  #draining: Promise<void> | undefined;
+  readonly #pausing = new Set<Promise<void>>();
+  // Not all processes at once.
+  #untilFold = Math.ceil(Math.random() * FOLD_EVERY);
+
+  constructor(pool: ResolvedPostgresOptions["pool"], tables: Tables, clock: Clock) {
+    this.#pool = pool;
+    this.#tables = tables;
+    this.#clock = clock;
+    this.#statements = statementsFor(tables);
+  }
+
+  add<T>(work: Work, id?: string): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#jobs.push({ work, id, resolve, reject, waited: 0 });
+      this.#draining ??= this.#drain();
+    });
+  }
+
+  /** Resolves when nothing is left to do. */
+  async idle(): Promise<void> {
+    while (this.#draining || this.#pausing.size > 0) await Promise.all([this.#draining, ...this.#pausing]);
+  }
+
+  async #drain(): Promise<void> {
+    do {
+      await turn();
+      await this.#commit(this.#jobs.splice(0, BATCH));
+      if (this.#untilFold <= 0) await this.#fold();
+    } while (this.#jobs.length > 0);
+    this.#draining = undefined;
+  }
+
+  async #commit(batch: readonly Job[]): Promise<void> {
+    try {
+      const outcomes = await this.#transact(batch.map(({ work }) => work));
+      batch.forEach(({ resolve, reject, id }, i) => {
+        const outcome = outcomes[i] as Outcome;
+        if ("error" in outcome) reject(asStoreError(outcome.error, id));
+        else resolve(outcome.value as never);
+      });
+    } catch (error) {
+      const isFate = error instanceof UnknownFate || (error instanceof PostgresFailure && error.isConnection);
+      if (batch.length > 1 && !isFate) {
+        for (const job of batch) await this.#commit([job]);
+        return;
+      }
+      for (const job of batch) this.#failed(job, error);
+    }
+  }
+
+  #failed(job: Job, error: unknown): void {
+    if (!(error instanceof PostgresFailure && error.isContention) || job.waited >= PATIENCE) {
+      job.reject(asStoreError(error, job.id));
+      return;
+    }
+    // Not the same pause for everyone, or those who met once meet again. The others need not wait for it.
+    const wait = PAUSE * (0.2 + 0.8 * Math.random());
+    job.waited += wait + PAUSE;
+    const pausing = this.#clock.sleep(wait).then(() => {
+      this.#pausing.delete(pausing);
+      this.#jobs.push(job);
+      this.#draining ??= this.#drain();
+    });
+    this.#pausing.add(pausing);
+  }
+
+  async #transact(works: readonly Work[]): Promise<Outcome[]> {
+    const writes = works.some(({ kind }) => kind !== "read");
+    for (let left = RECONNECTS; ; left -= 1) {
+      const session = await this.#connect();
+      const attempt = new Attempt(session, this.#clock);
+      try {
+        return await attempt.within(() => this.#once(attempt, works, writes));
+      } catch (error) {
+        const isDead = !attempt.begun && error instanceof PostgresFailure && error.isConnection;
+        if (!isDead || left === 0) throw error;
+      }
+    }
+  }
+
+  /** One transaction, all or nothing. Reads alone need none: each sees what is committed. */
+  async #once(attempt: Attempt, works: readonly Work[], writes: boolean): Promise<Outcome[]> {
+    if (writes) await attempt.begin();
+    const tx = new Transaction(attempt, this.#tables, this.#statements);
+    const outcomes = await perform(tx, works);
+    if (writes) await attempt.commit(tx.strict);
+    if (tx.writes > 0) this.#untilFold -= 1;
+    return outcomes;
+  }
+
+  async #fold(): Promise<void> {
+    this.#untilFold = FOLD_EVERY;
+    // What is not added up now is the next time.
+    await this.#transact([{ kind: "write", run: (tx) => tx.fold() }]).catch(() => {});
+  }
+
+  async #connect(): Promise<Session> {
+    const late = new AbortController();
+    const connecting = connect(this.#pool);
+    try {
+      const over = this.#clock.sleep(PATIENCE, late.signal, true).then(() => undefined);
+      over.catch(() => {});
+      const session = await Promise.race([connecting, over]);
+      if (session) return session;
+      connecting.then(
+        (unwanted) => unwanted.release(false),
+        () => {},
+      );
+      throw new StoreError("unavailable", { detail: `Postgres: the pool gave no connection within ${PATIENCE} ms` });
+    } finally {
+      late.abort(0);
+    }
+  }
+}
+
+/** A connection for the length of one transaction. One whose state is not known is never given back. */
+class Attempt {
+  /** The connection has answered. */
+  begun = false;
+  readonly #session: Session;
+  readonly #clock: Clock;
+  #open = false;
+  #committing = false;
+
+  constructor(session: Session, clock: Clock) {
+    this.#session = session;
+    this.#clock = clock;
+  }
+
+  async query(text: string, ...values: readonly unknown[]) {
+    const answer = await this.#session.query(text, ...values);
+    this.begun = true;
+    return answer;
+  }
+
+  async begin(): Promise<void> {
+    this.#open = true;
+    await this.query(BEGIN);
+  }
+
+  async commit(strict: boolean): Promise<void> {
+    this.#committing = true;
+    let command: string | undefined;
+    try {
+      ({ command } = await this.#session.query(strict ? COMMIT : COMMIT_RELAXED));
+    } catch (error) {
+      // Only a statement's own error tells that the transaction is gone; a lost connection may have committed.
+      if (error instanceof PostgresFailure && error.isConnection) throw new UnknownFate(undefined, { cause: error });
+      throw error;
+    }
+    this.#open = false;
+    if (command?.toUpperCase() === "ROLLBACK") {
+      throw new PostgresFailure({ message: "COMMIT was answered with ROLLBACK", code: "40000" });
+    }
+  }
+
+  /** Runs `act` within the deadline, and undoes what it leaves open. */
+  async within<T>(act: () => Promise<T>): Promise<T> {
+    const over = new AbortController();
+    const acting = act();
+    const late = this.#clock.sleep(DEADLINE, over.signal, true).then(
+      () => "late" as const,
+      () => undefined,
+    );
+    try {
+      const first = await Promise.race([acting.then((value) => ({ value })), late]);
+      if (typeof first === "object") return first.value;
+      this.#session.release(true);
+      // A closed connection fails what was under way on it; one that cannot be closed is left to itself.
+      acting.catch(() => {});
+      const detail = `Postgres: no answer within ${DEADLINE} ms`;
+      if (this.#committing) throw new UnknownFate(undefined, { cause: new Error(detail) });
+      throw new StoreError("stalled", { detail });
+    } catch (error) {
+      await this.#rollback();
+      throw error;
+    } finally {
+      over.abort(0);
+      this.#session.release(this.#open);
+    }
+  }
+
+  async #rollback(): Promise<void> {
+    if (!this.#open || this.#committing) return;
+    await this.#session.query("rollback").then(
+      () => {
+        this.#open = false;
+      },
+      () => {},
+    );
+  }
+}

@@ -1,0 +1,145 @@
+/** The tables, and how they come to be. */
+
+import { StoreError } from "../../errors.js";
+import type { Session } from "./driver.js";
+
+/** Raised only when an older samekey could no longer work with the tables. */
+export const SCHEMA_VERSION = 1;
+
+/** The tables of one schema, quoted, and the sdk whose rows are meant. */
+export interface Tables {
+  /** As the program names it. */
+  readonly schema: string;
+  readonly sdk: string;
+  readonly meta: string;
+  readonly operations: string;
+  readonly counts: string;
+  readonly deltas: string;
+}
+
+export function tablesOf(schema: string, sdk: string): Tables {
+  const quoted = quote(schema);
+  return {
+    schema,
+    sdk,
+    meta: `${quoted}.operations_meta`,
+    operations: `${quoted}.operations`,
+    counts: `${quoted}.operation_counts`,
+    deltas: `${quoted}.operation_deltas`,
+  };
+}
+
+/**
+ * `record` is the whole record as JSON, but for its bodies; the columns beside it are for looking things up. Texts in
+ * them are escaped as in JSON, since Postgres keeps neither NUL nor half a surrogate pair.
+ *
+ * - `held`: 1 holds its intent and key, 0 does not, 2 would, but another has taken them since
+ * - `place`: NULL in no lane (or over), 0 in front of its lane, 1 parked
+ * - `due`, `since`: see `scheduleOf`
+ * - `holder`: of a lease that was not ended before its time
+ *
+ * The indexes by time lead with what a claim may exclude, so that neither a million records of other owners nor a million
+ * of an origin that is down are walked through. What is counted is written as differences and added up now and then: a
+ * row per state would make all writers wait for each other. The tables are changed all the time, so they are vacuumed
+ * before a fifth of them is dead.
+ */
+const tablesSql = ({ meta, operations, counts, deltas }: Tables): string => `
+create table ${meta} (one boolean primary key default true check (one), version integer not null);
+insert into ${meta} (version) values (${SCHEMA_VERSION});
+
+create table ${operations} (
+  seq bigint generated always as identity primary key,
+  sdk text collate "C" not null,
+  rev integer not null,
+  id text collate "C" not null,
+  owner text collate "C" not null,
+  origin text collate "C" not null,
+  key text collate "C" not null,
+  name text collate "C" not null,
+  intent text collate "C",
+  lane text collate "C",
+  state text collate "C" not null,
+  held smallint not null,
+  place smallint,
+  due double precision,
+  since double precision,
+  holder text collate "C",
+  settled double precision,
+  record text not null,
+  request bytea,
+  response bytea
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
+create unique index operations_id on ${operations} (sdk, id);
+create unique index operations_key on ${operations} (sdk, owner, origin, key) where held = 1;
+create unique index operations_intent on ${operations} (sdk, owner, name, intent) where held = 1 and intent is not null;
+create unique index operations_front on ${operations} (sdk, owner, lane) where place = 0;
+create index operations_parked on ${operations} (sdk, owner, lane, seq) where place = 1;
+create index operations_freed on ${operations} (sdk, owner, name, intent, seq) where held <> 1 and intent is not null;
+create index operations_overtaken on ${operations} (sdk, owner) where held = 2;
+create index operations_due on ${operations} (sdk, owner, origin, due, seq) where due is not null;
+create index operations_due_of_all on ${operations} (sdk, origin, due, seq) where due is not null;
+create index operations_since on ${operations} (sdk, since, seq) where due is not null;
+create index operations_holder on ${operations} (sdk, holder) where holder is not null;
+create index operations_listing on ${operations} (sdk, owner, state, seq);
+create index operations_listing_of_all on ${operations} (sdk, state, seq);
+create index operations_settled on ${operations} (sdk, settled) where settled is not null;
+
+-- "whose" is '=' and the owner, or '*' for all of them. What there is of it: counts and deltas, added up.
+create table ${counts} (
+  sdk text collate "C", whose text collate "C", state text collate "C", n bigint not null,
+  primary key (sdk, whose, state)
+);
+create table ${deltas} (
+  id bigint generated always as identity primary key,
+  sdk text collate "C" not null, whose text collate "C" not null, state text collate "C" not null, n bigint not null
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05);
+create index operation_deltas_whose on ${deltas} (sdk, whose);
+`;
+
+/**
+ * Creates the tables where there are none: one transaction, under a lock, so that any number of processes may open at
+ * once. Where they exist nothing is asked but the right to use them.
+ *
+ * @throws StoreError `newer_schema`; PostgresFailure
+ */
+export async function prepare(session: Session, tables: Tables): Promise<void> {
+  const found = await versionOf(session, tables);
+  if (found === undefined) await create(session, tables);
+  else refuseNewer(found, tables);
+}
+
+async function create(session: Session, tables: Tables): Promise<void> {
+  await session.query("begin isolation level read committed read write");
+  try {
+    // The server half makes its own tables, perhaps in the same schema, under the same lock.
+    await session.query("select pg_advisory_xact_lock(hashtextextended($1::text, 71))", tables.schema);
+    const found = await versionOf(session, tables);
+    if (found !== undefined) refuseNewer(found, tables);
+    else {
+      const { rows } = await session.query("select to_regnamespace($1::text) is null as missing", quote(tables.schema));
+      if (rows[0]?.["missing"]) await session.query(`create schema ${quote(tables.schema)}`);
+      await session.query(tablesSql(tables));
+    }
+    await session.query("commit");
+  } catch (error) {
+    await session.query("rollback").catch(() => {});
+    throw error;
+  }
+}
+
+async function versionOf(session: Session, { meta }: Tables): Promise<number | undefined> {
+  const { rows } = await session.query("select to_regclass($1::text) is not null as present", meta);
+  if (!rows[0]?.["present"]) return undefined;
+  const read = await session.query(`select version from ${meta}`);
+  return Number(read.rows[0]?.["version"]);
+}
+
+function refuseNewer(version: number, { schema }: Tables): void {
+  if (version <= SCHEMA_VERSION) return;
+  const detail = `schema ${JSON.stringify(schema)}: its operations are version ${version}, this samekey knows ${SCHEMA_VERSION}`;
+  throw new StoreError("newer_schema", { detail });
+}
+
+function quote(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
