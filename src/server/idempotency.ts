@@ -8,6 +8,9 @@ import { migrate } from "./migrate.js";
 import { observed } from "./observe.js";
 import type { ResolvedOptions } from "./options.js";
 import { problem } from "./problem.js";
+import { explainSchema, isSchemaFailure, schemaVersion } from "./schema-state.js";
+import { sessionsOf } from "./sessions/open.js";
+import type { Sessions } from "./sessions/session.js";
 import { quoteIdentifier } from "./sql/identifier.js";
 import { type Claim, type Statements, Transaction, type Verdict } from "./transaction.js";
 
@@ -53,7 +56,7 @@ export class Idempotency<C extends Connection = Connection, R = unknown> {
       begin: `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = ${options.handlerTimeout}`,
       claim: `SELECT ${s}.claim($1, $2, $3, $4, $5)`,
       record: `INSERT INTO ${s}.keys (tenant, scope, key, fingerprint, status, headers, body) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-      window: options.window,
+      version: schemaVersion,
     };
   }
 
@@ -63,9 +66,11 @@ export class Idempotency<C extends Connection = Connection, R = unknown> {
    * @throws StoreError `newer_schema` where a newer samekey made the schema.
    */
   migrate(): Promise<void> {
-    this.#migrating ??= migrate(this.#db, this.#options.schema, this.#options.window).finally(() => {
-      this.#migrating = undefined;
-    });
+    this.#migrating ??= migrate(sessionsOf(this.#db) as Sessions, this.#options.schema, this.#options.window).finally(
+      () => {
+        this.#migrating = undefined;
+      },
+    );
     return this.#migrating;
   }
 
@@ -111,11 +116,12 @@ export class Idempotency<C extends Connection = Connection, R = unknown> {
 
   async #attempt(claim: Claim, key: string, handler: Handler<C>): Promise<Outcome | "again"> {
     let tx: Transaction<C> | undefined;
+    let misfit: unknown;
     try {
       tx = await Transaction.on(this.#db, this.#statements);
       const verdict = await tx.claim(claim);
       if (verdict.found === "new") return await this.#execute(tx, claim, key, handler);
-      if (verdict.found !== "lagging") return answerTo(verdict);
+      if (verdict.found !== "lagging" && verdict.found !== "version") return answerTo(verdict);
     } catch (error) {
       if (error instanceof HandlerFailure) {
         if (!error.late) {
@@ -128,11 +134,14 @@ export class Idempotency<C extends Connection = Connection, R = unknown> {
         return problem("handler_timeout");
       }
       if (isConnectionFailure(error)) return problem("unavailable");
-      throw error;
+      if (!isSchemaFailure(error)) throw error;
+      misfit = error;
     } finally {
       await tx?.end();
     }
-    // Nothing has asked for partitions in days. Only now, with the connection given back: the pool may hold but one.
+    // Only now, with the connection given back: the pool may hold but one.
+    const fault = (await explainSchema(sessionsOf(this.#db) as Sessions, this.#options.schema)) ?? misfit;
+    if (fault !== undefined) throw fault;
     await this.migrate();
     return "again";
   }

@@ -1,59 +1,133 @@
 import { StoreError } from "../errors.js";
-import type { Connection, Database } from "./driver.js";
+import { sqlState } from "./failure.js";
+import { readSchema, type SchemaState, schemaFault } from "./schema-state.js";
+import type { Session, Sessions } from "./sessions/session.js";
 import { quoteIdentifier, quoteLiteral } from "./sql/identifier.js";
-import { partitionSql, partitionsFor } from "./sql/partitions.js";
-import { schemaSql, schemaVersion } from "./sql/schema.js";
+import { keyBoundSql, partitionSql, partitionsAfter, startOfDay } from "./sql/partitions.js";
+import { type MigrationContext, migrations } from "./sql/schema.js";
+import { inTransaction, withSession } from "./use-session.js";
 
-/** Partitions are made this far ahead: keys from clocks that run fast, and days on which nothing runs. */
-const ahead = 2 * 86_400_000;
+/** A claim that read the old window may still be answering for this long after a new one was set, ms. */
+const slack = 60_000;
+
+const insufficientPrivilege = "42501";
 
 /**
- * Creates the schema where there is none, and the partitions that are missing. One transaction, under a lock: any
- * number of servers may start at once.
+ * Brings the schema to this code's version and window, and makes the partitions that are missing. One transaction,
+ * under a lock: any number of servers may start at once. Where nothing is to be done nothing is written, and a role
+ * that may only read does.
  *
- * @param windowMs - Keys as old as this must find their partition.
+ * @param window - How old a key may be, ms.
+ * @param steps - The migrations, from the first.
  * @throws StoreError `newer_schema` where a newer samekey made the schema.
  */
-export async function migrate(db: Database, schema: string, windowMs: number): Promise<void> {
-  const connection = await db.connect();
-  let failed = true;
-  try {
-    await connection.query("BEGIN ISOLATION LEVEL READ COMMITTED");
-    await connection.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 71))", [schema]);
-    await prepare(connection, schema, windowMs);
-    await connection.query("COMMIT");
-    failed = false;
-  } finally {
-    if (failed) await connection.query("ROLLBACK").catch(() => {});
-    connection.release(failed);
-  }
+export async function migrate(db: Sessions, schema: string, window: number, steps = migrations): Promise<void> {
+  await withSession(db, async (session) => {
+    const found = await readSchema(session, schema);
+    if (planMigration(found, { schema, window, now: found?.now ?? 0 }, steps).length === 0) return;
+    try {
+      await inTransaction(session, async () => {
+        await session.query(lockSql(schema));
+        for (const statement of await missingFrom(session, schema, window, steps)) await session.query(statement);
+      });
+    } catch (error) {
+      if (sqlState(error) !== insufficientPrivilege) throw error;
+      // What there is will do for now, and somebody else's job makes the rest.
+      if (found?.version === steps.length && found.window >= window && found.horizon > found.now) return;
+      throw new StoreError("unavailable", {
+        detail: `schema ${JSON.stringify(schema)} is to be changed, which this role may not do; run \`samekey migrate\` as its owner`,
+        cause: error,
+      });
+    }
+  });
 }
 
-async function prepare(connection: Connection, schema: string, windowMs: number): Promise<void> {
-  const s = quoteIdentifier(schema);
-  const found = await connection.query("SELECT to_regclass($1) IS NOT NULL AS present", [`${s}.meta`]);
-  if (!found.rows[0].present) await connection.query(schemaSql(schema));
+/**
+ * What {@link migrate} would do, as a script for psql.
+ *
+ * @param session - Without one, the script is for a database that has no schema yet.
+ */
+export async function migrationScript(session: Session | undefined, schema: string, window: number): Promise<string> {
+  const statements = session
+    ? await missingFrom(session, schema, window, migrations)
+    : planMigration(undefined, { schema, window, now: Date.now() });
+  if (statements.length === 0) return "";
+  return `${["BEGIN;", `${lockSql(schema)};`, ...statements, "COMMIT;"].join("\n")}\n`;
+}
 
-  const { rows } = await connection.query(
-    `SELECT version, horizon, dropped_through, extract(epoch FROM clock_timestamp()) * 1000 AS now FROM ${s}.meta`,
-  );
-  const { version, horizon, dropped_through, now } = rows[0];
-  if (version > schemaVersion) {
-    throw new StoreError("newer_schema", {
-      detail: `schema ${schema} has version ${version}, this code ${schemaVersion}`,
-    });
-  }
-  const wanted = partitionsFor(Number(now), windowMs, ahead).filter(({ from }) => from >= dropped_through);
-  const present = await connection.query(
-    `SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-      WHERE i.inhparent = to_regclass($1)`,
-    [`${s}.keys`],
-  );
-  const names = new Set(present.rows.map((row) => row.name));
-  const missing = wanted.filter(({ name }) => !names.has(name));
-  for (const partition of missing) await connection.query(partitionSql(schema, partition));
-  const last = wanted.at(-1);
-  if (last !== undefined && last.to > horizon) {
-    await connection.query(`UPDATE ${s}.meta SET horizon = ${quoteLiteral(last.to)}`);
-  }
+async function missingFrom(
+  session: Session,
+  schema: string,
+  window: number,
+  steps: typeof migrations,
+): Promise<string[]> {
+  const found = await readSchema(session, schema);
+  const now = found?.now ?? (await clockOf(session));
+  return planMigration(found, { schema, window, now }, steps);
+}
+
+/**
+ * The statements that bring a schema from what was found to what is wanted.
+ *
+ * @throws StoreError `newer_schema`
+ */
+export function planMigration(
+  found: SchemaState | undefined,
+  context: MigrationContext,
+  steps: typeof migrations = migrations,
+): string[] {
+  const { schema, window, now } = context;
+  const s = quoteIdentifier(schema);
+  const start = startOfDay(now - window);
+  const { version, ...state } = found ?? { version: 0, window, horizon: start, droppedThrough: start };
+  if (version > steps.length) throw schemaFault(schema, version);
+
+  const statements = steps.slice(version).map((step) => step(context));
+  // A role that may not create schemas can work in one that was made for it: IF NOT EXISTS would ask for the right.
+  if (version === 0) statements.unshift(createSchemaSql(schema));
+  else if (statements.length > 0) statements.push(`UPDATE ${s}.meta SET version = ${steps.length};`);
+  if (state.window !== window) statements.push(windowSql(schema, window));
+  return [...statements, ...planPartitions(schema, { ...state, window, now })];
+}
+
+/** The partitions that are missing, and the mark that they are there. */
+export function planPartitions(
+  schema: string,
+  { horizon, droppedThrough, window, now }: Omit<SchemaState, "version">,
+): string[] {
+  const partitions = partitionsAfter(Math.max(horizon, startOfDay(droppedThrough)), now, window);
+  const last = partitions.at(-1);
+  if (last === undefined) return [];
+  const mark = `UPDATE ${quoteIdentifier(schema)}.meta SET horizon = ${quoteLiteral(last.to)};`;
+  return [...partitions.map((partition) => partitionSql(schema, partition)), mark];
+}
+
+/** Lets one migration or making of partitions go on at a time; gone with the transaction. */
+export const lockSql = (schema: string): string =>
+  `SELECT pg_advisory_xact_lock(hashtextextended(${quoteLiteral(schema)}, 71))`;
+
+function createSchemaSql(schema: string): string {
+  const create = quoteLiteral(`CREATE SCHEMA ${quoteIdentifier(schema)}`);
+  return `DO ${quoteLiteral(`BEGIN
+  IF NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = ${quoteLiteral(schema)}) THEN EXECUTE ${create}; END IF;
+END`)};`;
+}
+
+/**
+ * Sets the window. What a narrower one has expired stays so when it is widened again: its keys may have been given up.
+ * What a wider one has promised to remember stays remembered when it is narrowed.
+ */
+function windowSql(schema: string, window: number): string {
+  const s = quoteIdentifier(schema);
+  const expired = keyBoundSql(`floor(extract(epoch FROM ${s}.clock()) * 1000)::bigint + ${slack} - window_ms`);
+  return `UPDATE ${s}.meta SET
+  dropped_through = CASE WHEN window_ms < ${window} THEN greatest(dropped_through, ${expired}) ELSE dropped_through END,
+  narrowed_at = CASE WHEN window_ms > ${window} THEN ${s}.clock() ELSE narrowed_at END,
+  widest_ms = greatest(widest_ms, window_ms),
+  window_ms = ${window};`;
+}
+
+async function clockOf(session: Session): Promise<number> {
+  const { rows } = await session.query("SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now");
+  return Math.floor(Number(rows[0].now));
 }

@@ -4,7 +4,7 @@ import { type Connection, type Database, isConnectionFailure, sqlState } from ".
 
 /** What {@link Transaction.claim} found. */
 export type Verdict =
-  | { readonly found: "new" | "busy" | "mismatch" | "expired" | "beyond" | "lagging" }
+  | { readonly found: "new" | "busy" | "mismatch" | "expired" | "beyond" | "lagging" | "version" }
   | { readonly found: "replay"; readonly stored: Stored };
 
 /** A stored answer. */
@@ -28,8 +28,8 @@ export interface Statements {
   readonly begin: string;
   readonly claim: string;
   readonly record: string;
-  /** How old a key may be, ms. */
-  readonly window: number;
+  /** Of the schema. */
+  readonly version: number;
 }
 
 /** How {@link Transaction.record} ended. */
@@ -69,7 +69,7 @@ export class Transaction<C extends Connection> {
     // Both are on their way before either is awaited: a driver that pipelines sends them in one flush.
     const [, { rows }] = await this.#all([
       this.connection.query(this.#statements.begin),
-      this.connection.query(this.#statements.claim, [tenant, scope, key, fingerprint, this.#statements.window]),
+      this.connection.query(this.#statements.claim, [tenant, scope, key, fingerprint, this.#statements.version]),
     ]);
     const [{ claim: answer }] = rows;
     if (!answer.startsWith("{")) return { found: answer };
@@ -104,7 +104,8 @@ export class Transaction<C extends Connection> {
     }
     this.#open = false;
     if (inserted.status === "rejected") {
-      if (sqlState(inserted.reason) === "23505") return "conflict";
+      // Stored meanwhile, or the key's partition was dropped meanwhile, as it is past the window: a look tells.
+      if (/^23(505|514)$/.test(sqlState(inserted.reason) ?? "")) return "conflict";
       throw inserted.reason;
     }
     if (committed.value.command !== "COMMIT") throw rolledBack(committed.value.command);

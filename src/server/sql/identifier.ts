@@ -3,7 +3,8 @@ export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** A quoted SQL string. */
+/** A quoted SQL string, right whatever `standard_conforming_strings` says. */
 export function quoteLiteral(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
+  const quoted = `'${text.replaceAll("'", "''").replaceAll("\\", "\\\\")}'`;
+  return text.includes("\\") ? ` E${quoted}` : quoted;
 }

@@ -2,41 +2,69 @@ import { quoteIdentifier, quoteLiteral } from "./identifier.js";
 
 const day = 86_400_000;
 
+/** Partitions are made this far ahead, ms: a job that fails on a Friday has until the next. */
+export const madeAhead = 7 * day;
+
+/** How far ahead of the database's clock a v7 key may lie, ms. */
+export const admittedAhead = 2 * day;
+
 /** The smallest stored form of a v7 key minted at `time` (ms since 1970). */
 export function keyBound(time: number): string {
   return `7${Math.max(0, Math.floor(time)).toString(16).padStart(12, "0")}`;
 }
 
-/** One day's keys (UTC). */
+/** The time of a bound, ms since 1970. */
+export function boundTime(bound: string): number {
+  return Number.parseInt(bound.slice(1, 13), 16);
+}
+
+/** {@link keyBound} of an expression, in SQL. */
+export function keyBoundSql(ms: string): string {
+  return `('7' || lpad(to_hex(${ms}), 12, '0')) COLLATE "C"`;
+}
+
+/** The start of a day (UTC). */
+export function startOfDay(time: number): number {
+  return Math.floor(time / day) * day;
+}
+
+/** The v7 keys of one or more whole days (UTC): bounds, the upper one exclusive. */
 export interface Partition {
   readonly name: string;
   readonly from: string;
   readonly to: string;
 }
 
+/** A partition's name tells its bounds, so that a table which was detached and not yet dropped can be told, too. */
+export const partitionName = /^keys_\d{8}_(\d{8})$/;
+
 /**
- * The daily partitions that hold every v7 key from `windowMs` before `now` until `aheadMs` after it.
+ * The partitions that are to follow those below `from`: a day each, up to {@link madeAhead} of `now`. Days whose keys
+ * are past the window already share one, so that there is never a gap, however long nobody asked or however wrong the
+ * clock was.
  *
  * @param now - The database's time, ms since 1970.
  */
-export function partitionsFor(now: number, windowMs: number, aheadMs: number): Partition[] {
-  const partitions: Partition[] = [];
-  for (let start = Math.floor((now - windowMs) / day) * day; start <= now + aheadMs; start += day) {
-    const name = `keys_${new Date(start).toISOString().slice(0, 10).replaceAll("-", "")}`;
-    partitions.push({ name, from: keyBound(start), to: keyBound(start + day) });
-  }
+export function partitionsAfter(from: number, now: number, window: number): Partition[] {
+  const first = Math.max(from, startOfDay(now - window));
+  const partitions = first > from ? [partition(from, first)] : [];
+  for (let start = first; start <= now + madeAhead; start += day) partitions.push(partition(start, start + day));
   return partitions;
 }
+
+function partition(from: number, to: number): Partition {
+  return { name: `keys_${date(from)}_${date(to)}`, from: keyBound(from), to: keyBound(to) };
+}
+
+const date = (time: number): string => new Date(time).toISOString().slice(0, 10).replaceAll("-", "");
 
 /**
  * Makes one partition. A table that is filled in and then attached takes no lock that live traffic would wait for;
  * `CREATE TABLE … PARTITION OF` would.
  */
-export function partitionSql(schema: string, partition: Partition): string {
+export function partitionSql(schema: string, { name, from, to }: Partition): string {
   const s = quoteIdentifier(schema);
-  const name = `${s}.${quoteIdentifier(partition.name)}`;
-  return `
-CREATE TABLE ${name} (LIKE ${s}.keys INCLUDING ALL);
-ALTER TABLE ${s}.keys ATTACH PARTITION ${name}
-  FOR VALUES FROM (${quoteLiteral(partition.from)}) TO (${quoteLiteral(partition.to)});`;
+  const table = `${s}.${quoteIdentifier(name)}`;
+  return `CREATE TABLE ${table} (LIKE ${s}.keys INCLUDING ALL);
+ALTER TABLE ${s}.keys ATTACH PARTITION ${table} FOR VALUES FROM (${quoteLiteral(from)}) TO (${quoteLiteral(to)});`;
 }

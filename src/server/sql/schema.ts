@@ -1,27 +1,48 @@
+import { claimSql } from "./claim.js";
 import { quoteIdentifier, quoteLiteral } from "./identifier.js";
+import { keyBound, startOfDay } from "./partitions.js";
 
-const day = 86_400_000;
+/** What a migration is made for. Times in ms. */
+export interface MigrationContext {
+  readonly schema: string;
+  /** How old a key may be. */
+  readonly window: number;
+  /** The database's time, ms since 1970. */
+  readonly now: number;
+}
 
-/** Raised with every change of the statements below. */
-export const schemaVersion = 1;
+/** The SQL that brings a schema from one version to the next. */
+export type Migration = (context: MigrationContext) => string;
 
 /**
- * The schema, in one transaction. The primary key is what makes a key unique, across all partitions: it can, because
- * the table is partitioned by the key itself, whose v7 form begins with its time.
+ * From nothing to version 1, from there to 2, and so on. Their number is the version that this code works with. What
+ * was released is never changed, only followed.
  */
-export function schemaSql(schema: string): string {
-  const s = quoteIdentifier(schema);
-  return `
-CREATE SCHEMA IF NOT EXISTS ${s};
+export const migrations: readonly Migration[] = [initial];
 
--- One row. Keys below dropped_through are gone for ever; keys from horizon on have no partition yet.
+/**
+ * The primary key is what makes a key unique, across all partitions: it can, because the table is partitioned by the
+ * key itself, whose v7 form begins with its time.
+ */
+function initial({ schema, window, now }: MigrationContext): string {
+  const s = quoteIdentifier(schema);
+  const start = quoteLiteral(keyBound(startOfDay(now - window)));
+  return `
+-- All times come from here.
+CREATE FUNCTION ${s}.clock() RETURNS timestamptz LANGUAGE sql VOLATILE AS 'SELECT clock_timestamp()';
+
+-- One row. Partitions hold every v7 key from dropped_through to horizon; keys below are gone for ever, keys from
+-- horizon on have no partition yet. Answers are kept for window_ms; those stored before narrowed_at for widest_ms.
 CREATE TABLE ${s}.meta (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
   version integer NOT NULL,
+  window_ms bigint NOT NULL,
+  widest_ms bigint NOT NULL DEFAULT 0,
+  narrowed_at timestamptz NOT NULL DEFAULT '-infinity',
   horizon text COLLATE "C" NOT NULL,
   dropped_through text COLLATE "C" NOT NULL
 );
-INSERT INTO ${s}.meta (version, horizon, dropped_through) VALUES (${schemaVersion}, '7', '7');
+INSERT INTO ${s}.meta (version, window_ms, horizon, dropped_through) VALUES (1, ${window}, ${start}, ${start});
 
 CREATE TABLE ${s}.keys (
   tenant text COLLATE "C" NOT NULL CHECK (tenant <> ''),
@@ -32,61 +53,13 @@ CREATE TABLE ${s}.keys (
   headers text NOT NULL,
   body bytea,
   body_omitted boolean NOT NULL DEFAULT false,
-  created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  created_at timestamptz NOT NULL DEFAULT ${s}.clock(),
+  -- Of opaque keys alone: since when the answer is gone, and only the key is remembered.
+  expired_at timestamptz,
   PRIMARY KEY (tenant, scope, key)
 ) PARTITION BY RANGE (key);
 CREATE TABLE ${s}.keys_opaque PARTITION OF ${s}.keys FOR VALUES FROM ('o') TO ('p');
-
+CREATE INDEX keys_opaque_created_at ON ${s}.keys_opaque (created_at) WHERE expired_at IS NULL;
+CREATE INDEX keys_opaque_expired_at ON ${s}.keys_opaque (expired_at) WHERE expired_at IS NOT NULL;
 ${claimSql(schema)}`;
-}
-
-/**
- * Takes the key's lock and looks, in one trip. Volatile and in plpgsql, because each of its statements then sees what
- * was committed when that statement began: the look sees whatever the lock's last holder left.
- *
- * It looks even when the lock was missed; that is what keeps sixteen replays of a finished key from being told "busy".
- *
- * Answers with a word, or with the stored answer as JSON: one plain value costs a new key, which carries none, half of
- * what a row of columns does. For the same reason a new key is only known not to exist, not fetched.
- */
-function claimSql(schema: string): string {
-  const s = quoteIdentifier(schema);
-  const lock = ["p_key", "p_scope", "p_tenant"].reduceRight(
-    (seed, part) => `hashtextextended(${part} COLLATE "C", ${seed})`,
-    `hashtextextended(${quoteLiteral(schema)} COLLATE "C", 0)`,
-  );
-  const body = `
-DECLARE
-  now_ms bigint := floor(extract(epoch FROM clock_timestamp()) * 1000);
-  v7 boolean := p_key < '8' COLLATE "C";
-  locked boolean := pg_try_advisory_xact_lock(${lock});
-  m record;
-  r record;
-BEGIN
-  SELECT horizon, dropped_through, EXISTS (
-      SELECT FROM ${s}.keys k WHERE k.tenant = p_tenant AND k.scope = p_scope AND k.key = p_key) AS present
-    INTO STRICT m FROM ${s}.meta;
-  IF v7 AND (p_key < m.dropped_through OR p_key < ('7' || lpad(to_hex(now_ms - p_window_ms), 12, '0')) COLLATE "C") THEN
-    RETURN 'expired';
-  ELSIF v7 AND p_key >= m.horizon THEN
-    -- Some partitions must lie ahead. Where they do not, the caller makes them and looks again.
-    RETURN CASE WHEN m.horizon < ('7' || lpad(to_hex(now_ms + ${day}), 12, '0')) COLLATE "C" THEN 'lagging' ELSE 'beyond' END;
-  ELSIF NOT m.present THEN
-    RETURN CASE WHEN locked THEN 'new' ELSE 'busy' END;
-  END IF;
-  SELECT k.fingerprint, k.status, k.headers, k.body, k.body_omitted, k.created_at INTO STRICT r
-    FROM ${s}.keys k WHERE k.tenant = p_tenant AND k.scope = p_scope AND k.key = p_key;
-  IF NOT v7 AND extract(epoch FROM r.created_at) * 1000 < now_ms - p_window_ms THEN
-    RETURN 'expired';
-  ELSIF r.fingerprint <> p_fingerprint THEN
-    RETURN 'mismatch';
-  END IF;
-  RETURN json_build_object('status', r.status, 'headers', r.headers::json, 'body', encode(r.body, 'base64'),
-    'omitted', r.body_omitted);
-END
-`;
-  return `
-CREATE FUNCTION ${s}.claim(p_tenant text, p_scope text, p_key text, p_fingerprint bytea, p_window_ms bigint)
-RETURNS text LANGUAGE plpgsql VOLATILE AS ${quoteLiteral(body)};
-`;
 }

@@ -18,6 +18,12 @@ afterAll(() => fixture.stop());
 
 const withSchema = (schema: string, db: Pool = fixture.pool) => createIdempotency({ db, retention: "24h", schema });
 
+/** The partition of the day. */
+const dayOf = (time: number): string => {
+  const date = (at: number) => new Date(at).toISOString().slice(0, 10).replaceAll("-", "");
+  return `keys_${date(time)}_${date(time + day)}`;
+};
+
 describe("the schema", () => {
   it("is made once when many servers start at once on a fresh database", async () => {
     const pools = Array.from({ length: 5 }, () => makePool(fixture.url, 4));
@@ -66,7 +72,7 @@ describe("the schema", () => {
         VALUES ('t', 's', 'oleft', '', 201, '[]', NULL, true), ('t', 's', 'okept', '', 201, '[]', 'x', false)`,
     );
     const claim = async (key: string) => {
-      const { rows } = await fixture.pool.query("SELECT samekey.claim('t', 's', $1, '', 1000000)", [key]);
+      const { rows } = await fixture.pool.query("SELECT samekey.claim('t', 's', $1, '', 1)", [key]);
       return JSON.parse(rows[0].claim);
     };
     expect(await claim("oleft")).toMatchObject({ body: null, omitted: true });
@@ -106,7 +112,7 @@ describe("partitions", () => {
       "SELECT tableoid::regclass::text AS name FROM samekey.keys WHERE key = $1",
       [sortableKey(key)],
     );
-    expect(rows[0].name).toBe(`samekey.keys_${new Date().toISOString().slice(0, 10).replaceAll("-", "")}`);
+    expect(rows[0].name).toBe(`samekey.${dayOf(Date.now())}`);
     const partitioned = await fixture.pool.query(
       "SELECT partdefid::int AS id FROM pg_partitioned_table WHERE partrelid = 'samekey.keys'::regclass",
     );
@@ -152,7 +158,7 @@ describe("partitions", () => {
     const engine = withSchema("dropped");
     await engine.migrate();
     const midnight = Math.floor(Date.now() / day) * day;
-    const name = `keys_${new Date(midnight - day).toISOString().slice(0, 10).replaceAll("-", "")}`;
+    const name = dayOf(midnight - day);
     await fixture.pool.query(`DROP TABLE dropped.${name}`);
     await fixture.pool.query("UPDATE dropped.meta SET dropped_through = $1", [keyBound(midnight)]);
     await engine.migrate();

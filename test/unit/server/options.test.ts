@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { dispositionOf } from "../../../src/server/answer.js";
 import { createIdempotency, type Database } from "../../../src/server/index.js";
-import { keyBound, partitionsFor } from "../../../src/server/sql/partitions.js";
 
 const db: Database = { connect: () => Promise.reject(new Error("not used")) };
 
@@ -57,24 +56,5 @@ describe("a status", () => {
     [503, "released"],
   ])("%i means %s", (status, disposition) => {
     expect(dispositionOf(status)).toBe(disposition);
-  });
-});
-
-describe("partitions", () => {
-  const day = 86_400_000;
-
-  it.each([
-    ["midnight", Date.UTC(2026, 4, 5)],
-    ["the last millisecond of a month", Date.UTC(2026, 5, 1) - 1],
-    ["the first of a year", Date.UTC(2027, 0, 1)],
-    ["a leap day", Date.UTC(2028, 1, 29, 12)],
-  ])("around %s leave no gap and do not overlap", (_, now) => {
-    const partitions = partitionsFor(now, 2 * day, 2 * day);
-    for (const [index, { from }] of partitions.entries()) {
-      if (index > 0) expect(from).toBe(partitions[index - 1]?.to);
-    }
-    expect(partitions[0]?.from).toSatisfy((from: string) => from <= keyBound(now - 2 * day));
-    expect(partitions.at(-1)?.to).toSatisfy((to: string) => to > keyBound(now + 2 * day));
-    expect(new Set(partitions.map(({ name }) => name)).size).toBe(partitions.length);
   });
 });
