@@ -56,9 +56,14 @@ export interface Bank {
 // What docs/server.md recommends: a backend that works on for nobody ends, and lets the key go.
 const schema = `
 ALTER DATABASE postgres SET client_connection_check_interval = '100ms';
+ALTER DATABASE postgres SET deadlock_timeout = '50ms';
 CREATE TABLE accounts (id int PRIMARY KEY, balance bigint NOT NULL);
 INSERT INTO accounts SELECT id, 1000 FROM generate_series(1, 20) AS id;
 CREATE TABLE ledger (key text NOT NULL, amount bigint NOT NULL);
+CREATE TABLE cases (id int, state text) PARTITION BY LIST (state);
+CREATE TABLE cases_open PARTITION OF cases FOR VALUES IN ('open');
+CREATE TABLE cases_filed PARTITION OF cases FOR VALUES IN ('filed');
+INSERT INTO cases VALUES (1, 'open');
 `;
 
 export async function startBank(): Promise<Bank> {

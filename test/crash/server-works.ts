@@ -27,6 +27,26 @@ const transfer: Work = async ({ tx, key }, { src, dst, amount }, pass) => {
   return done();
 };
 
+/**
+ * Files the case, which lies in one partition for each state. Two at once cannot be serialized, not even at READ
+ * COMMITTED: the second finds that the row it waited for is somewhere else.
+ */
+const move: Work = async ({ tx, key }, { src, amount }, pass) => {
+  await tx.query("UPDATE cases SET state = 'filed' WHERE id = $1", [src]);
+  await tx.query("INSERT INTO ledger (key, amount) VALUES ($1, $2)", [key, amount]);
+  await pass("halfway");
+  return done();
+};
+
+/** Fails as a serialization does, every time. */
+const conflict: Work = async ({ tx, key }) => {
+  await tx.query("INSERT INTO ledger (key, amount) VALUES ($1, 1)", [key]);
+  await tx.query("DO $$ BEGIN RAISE 'could not serialize access' USING ERRCODE = 'serialization_failure'; END $$");
+  return done();
+};
+
 export const works: Readonly<Record<string, Work>> = {
   "/transfers": transfer,
+  "/moves": move,
+  "/conflicts": conflict,
 };

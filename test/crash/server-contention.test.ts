@@ -1,0 +1,60 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { honest } from "./server-ask.js";
+import { type Bank, type BankServer, newKey, startBank } from "./server-fixture.js";
+
+let bank: Bank;
+let one: BankServer;
+let two: BankServer;
+
+beforeAll(async () => {
+  bank = await startBank();
+  [one, two] = await Promise.all([bank.serve(), bank.serve()]);
+});
+afterAll(() => bank?.stop());
+afterEach(() => bank.expectSound());
+
+const times = <T>(count: number, make: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, index) => make(index));
+
+describe("a pool of one", () => {
+  it("carries twenty requests under one key: one runs, the rest get its answer", async () => {
+    const narrow = await bank.serve({ connections: 1 });
+    const key = newKey();
+    const answers = await Promise.all(times(20, () => narrow.ask(key)));
+    expect(answers.map(({ mark }) => mark).sort()).toEqual(["executed", ...Array(19).fill("replayed")]);
+    expect(new Set(answers.map(({ body }) => body)).size).toBe(1);
+    expect(await bank.effects(key)).toBe(1);
+  });
+
+  it("carries twenty keys: each runs", async () => {
+    const narrow = await bank.serve({ connections: 1 });
+    const answers = await Promise.all(times(20, () => narrow.ask(newKey())));
+    expect(answers.map(({ mark }) => mark)).toEqual(Array(20).fill("executed"));
+    expect(new Set(answers.map(({ body }) => body)).size).toBe(20);
+  });
+});
+
+// F93
+describe("one key on two servers", () => {
+  it("asked for sixteen times at once when it is done is never said to be busy", async () => {
+    const key = newKey();
+    const first = await one.ask(key);
+    for (let round = 0; round < 50; round += 1) {
+      const answers = await Promise.all(times(16, (index) => (index % 2 ? one : two).ask(key)));
+      for (const answer of answers) expect(answer).toMatchObject({ status: 201, mark: "replayed", body: first.body });
+    }
+    expect(await bank.effects(key)).toBe(1);
+  });
+
+  it("asked for twenty times at once when it is new runs once, and nobody gets an error", async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const key = newKey();
+      const answers = await Promise.all(times(20, (index) => (index % 2 ? one : two).ask(key)));
+      answers.forEach(honest);
+      expect(answers.filter(({ mark }) => mark === "executed")).toHaveLength(1);
+      for (const { status } of answers) expect([201, 409]).toContain(status);
+      expect(one.runs(key) + two.runs(key)).toBe(1);
+      expect(await bank.effects(key)).toBe(1);
+    }
+  });
+});
