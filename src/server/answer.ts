@@ -33,6 +33,7 @@ export type OutcomeKind =
   | "executed"
   | "replayed"
   | "released"
+  | "unprotected"
   | "in_progress"
   | "mismatched"
   | "expired"
@@ -45,6 +46,8 @@ export interface Outcome {
   readonly status: number;
   readonly headers: readonly HeaderPair[];
   readonly body: Uint8Array | null;
+  /** What failed, where that is why; for logs, never for the client. */
+  readonly cause?: unknown;
 }
 
 const temporary: ReadonlySet<number> = new Set([401, 407, 408, 423, 425, 429]);
@@ -73,6 +76,7 @@ const neverStored: ReadonlySet<string> = new Set([
   "connection",
   "content-length",
   "date",
+  "idempotency-body",
   "idempotency-replayed",
   "idempotency-status",
   "keep-alive",
@@ -107,11 +111,15 @@ export function headerPairs(headers: HeaderInput | undefined): HeaderPair[] {
   );
 }
 
-/** The marks of a stored answer; they stand on no other. */
-export function marked(kind: "executed" | "replayed", headers: readonly HeaderPair[]): HeaderPair[] {
-  const marks: HeaderPair[] = [["idempotency-status", kind]];
-  if (kind === "replayed") marks.push(["idempotency-replayed", "true"]);
-  return [...headers.filter(([name]) => name !== "idempotency-status" && name !== "idempotency-replayed"), ...marks];
+/** The names of the marks. */
+export const marks: readonly string[] = ["idempotency-status", "idempotency-replayed"];
+
+/** The marks of a stored answer; they stand on no other, whatever a handler says. */
+export function marked(kind: "executed" | "replayed" | "released", headers: readonly HeaderPair[]): HeaderPair[] {
+  const others = headers.filter(([name]) => !marks.includes(name));
+  if (kind === "released") return others;
+  const status: HeaderPair = ["idempotency-status", kind];
+  return kind === "executed" ? [...others, status] : [...others, status, ["idempotency-replayed", "true"]];
 }
 
 /** Body bytes from either form. */

@@ -1,6 +1,8 @@
-import type { ConnectionOf, Database } from "./driver.js";
+import { MisuseError } from "../errors.js";
+import type { AnyDatabase, ConnectionOf } from "./driver.js";
 import { Idempotency } from "./idempotency.js";
 import { type IdempotencyOptions, resolveOptions } from "./options.js";
+import { sessionsOf } from "./sessions/open.js";
 
 /**
  * Makes the engine. Does no I/O: call `migrate()` at start.
@@ -12,10 +14,14 @@ import { type IdempotencyOptions, resolveOptions } from "./options.js";
  *
  * @throws MisuseError `bad_option`
  */
-export function createIdempotency<D extends Database, R = unknown>(
+export function createIdempotency<D extends AnyDatabase, R = unknown>(
   options: IdempotencyOptions<D, R>,
 ): Idempotency<ConnectionOf<D>, R> {
-  const resolved = resolveOptions(options);
-  // The overloads of a pool's connect hide from the compiler that it is one that yields connections of this type.
-  return new Idempotency(options.db as unknown as Database<ConnectionOf<D>>, resolved);
+  const sessions = sessionsOf<ConnectionOf<D>>(options.db);
+  if (sessions === undefined) {
+    throw new MisuseError("bad_option", {
+      detail: "`db` must be a pg Pool, a postgres Sql, or an object with the functions `transaction` and `query`",
+    });
+  }
+  return new Idempotency(sessions, resolveOptions(options));
 }

@@ -1,3 +1,5 @@
+import { SamekeyError } from "../errors.js";
+
 /** What an error says about the transaction it ended. ORMs wrap what the driver threw: causes are looked through. */
 
 function* causes(error: unknown): Generator<object> {
@@ -29,7 +31,7 @@ export function isConnectionState(error: unknown): boolean {
  */
 export function isConnectionFailure(error: unknown): boolean {
   if (sqlState(error) !== undefined) return isConnectionState(error);
-  return ![TypeError, RangeError, ReferenceError, SyntaxError].some((type) => error instanceof type);
+  return ![SamekeyError, TypeError, RangeError, ReferenceError, SyntaxError].some((type) => error instanceof type);
 }
 
 /** Whether the transaction lost against another one and may do better when it is run again. */

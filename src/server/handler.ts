@@ -2,53 +2,60 @@ import type { Answer } from "./answer.js";
 import type { Connection } from "./driver.js";
 
 /** What a handler receives. */
-export interface Execution<C extends Connection = Connection> {
+export interface Execution<Tx = Connection> {
   /** The transaction's own connection. Only what is done on it is undone with it. Never commit or release it. */
-  readonly tx: C;
-  /** The key, unquoted. */
+  readonly tx: Tx;
+  /** The key, unquoted. Where the request has none and needs none, a random one that nobody else sees. */
   readonly key: string;
   readonly tenant: string;
   readonly scope: string;
   /** Aborts at the handler's deadline. */
   readonly signal: AbortSignal;
+  /**
+   * The key for a call to another system: the same whenever this operation is repeated, and no other's.
+   *
+   * @param step - names the call within the operation, a constant such as `"charge"`
+   */
+  derive(step: string): string;
 }
 
 /** The work to be done once: runs inside the transaction that also stores its answer. */
-export type Handler<C extends Connection = Connection> = (execution: Execution<C>) => Promise<Answer> | Answer;
+export type Handler<Tx = Connection> = (execution: Execution<Tx>) => Promise<Answer> | Answer;
 
-/** The handler threw, or did not end in time: nothing was stored, and the transaction is to be undone. */
+/** The work threw, or did not end in time: nothing was stored, and the transaction is to be undone. */
 export class HandlerFailure extends Error {
+  /** Past its deadline: it may still be at work. */
   readonly late: boolean;
+  /** Settles when the work has ended. */
+  readonly handled: Promise<unknown>;
 
-  constructor(late: boolean, cause?: unknown) {
+  constructor(late: boolean, handled: Promise<unknown>, cause?: unknown) {
     super("the handler failed", { cause });
     this.late = late;
+    this.handled = handled;
   }
 }
 
 /**
- * Runs the handler until its deadline.
+ * Does the work until its deadline.
  *
  * @param timeout - ms.
  * @throws HandlerFailure and nothing else.
  */
-export async function handle<C extends Connection>(
-  handler: Handler<C>,
-  execution: Omit<Execution<C>, "signal">,
-  timeout: number,
-): Promise<Answer> {
+export async function handle<T>(work: (signal: AbortSignal) => Promise<T>, timeout: number): Promise<T> {
   const controller = new AbortController();
+  const handled = work(controller.signal);
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      reject(new HandlerFailure(true));
+      reject(new HandlerFailure(true, handled));
       controller.abort(new DOMException("the handler's deadline has passed", "TimeoutError"));
     }, timeout);
   });
   try {
-    return await Promise.race([deadline, handler({ ...execution, signal: controller.signal })]);
+    return await Promise.race([deadline, handled]);
   } catch (error) {
-    throw error instanceof HandlerFailure ? error : new HandlerFailure(false, error);
+    throw error instanceof HandlerFailure ? error : new HandlerFailure(false, handled, error);
   } finally {
     clearTimeout(timer);
   }

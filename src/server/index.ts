@@ -6,11 +6,22 @@ export type { Answer, Disposition, HeaderInput, HeaderPair, Outcome, OutcomeKind
 export { type Contract, contractPath } from "./contract.js";
 export { corsHeaders } from "./cors.js";
 export { createIdempotency } from "./create.js";
-export type { Connection, ConnectionOf, Database, QueryResult } from "./driver.js";
+export { derive, type KeySource } from "./derive.js";
+export type {
+  AnyDatabase,
+  Connection,
+  ConnectionOf,
+  Database,
+  QueryResult,
+  ReservedConnection,
+  ReservingDatabase,
+  TransactionRunner,
+} from "./driver.js";
 export { fingerprint, type RequestParts } from "./fingerprint.js";
 export type { Execution, Handler } from "./handler.js";
-export type { Idempotency, RunRequest } from "./idempotency.js";
+export type { Idempotency } from "./idempotency.js";
 export type { ServerEvent, ServerEventKind } from "./observe.js";
 export type { IdempotencyOptions } from "./options.js";
 export type { ProblemCode } from "./problem.js";
+export type { Fallback, RunOptions, RunRequest, Seal } from "./run-options.js";
 export { contractFetch, idempotentFetch, type WebHandler, type WebOptions } from "./web.js";

@@ -1,5 +1,4 @@
 import { dispositionOf, type Outcome, type OutcomeKind } from "./answer.js";
-import type { Connection } from "./driver.js";
 import type { Handler } from "./handler.js";
 
 /**
@@ -23,11 +22,11 @@ export interface ServerEvent {
 }
 
 /** Runs, and tells the observer how it ended. Whatever the observer does, the answer is the same. */
-export async function observed<C extends Connection>(
+export async function observed<Tx>(
   observe: (event: ServerEvent) => void,
   scope: string,
-  handler: Handler<C>,
-  run: (handler: Handler<C>) => Promise<Outcome>,
+  handler: Handler<Tx>,
+  run: (handler: Handler<Tx>) => Promise<Outcome>,
 ): Promise<Outcome> {
   const began = performance.now();
   const handled = new Stopwatch();

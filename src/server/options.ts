@@ -1,12 +1,15 @@
 import { Buffer } from "node:buffer";
 import { type Duration, toMs } from "../core/durations.js";
 import { MisuseError } from "../errors.js";
-import type { Database } from "./driver.js";
+import type { AnyDatabase } from "./driver.js";
 import type { ServerEvent } from "./observe.js";
 
 /** Options of {@link createIdempotency}. */
-export interface IdempotencyOptions<D extends Database = Database, R = unknown> {
-  /** A pool of connections to the database that holds the effects. A `pg` Pool fits as it is. */
+export interface IdempotencyOptions<D extends AnyDatabase = AnyDatabase, R = unknown> {
+  /**
+   * The database that holds the effects: a `pg` Pool or a `postgres` Sql as it is, or what tells how a query builder or
+   * ORM runs a transaction (see {@link TransactionRunner}).
+   */
   readonly db: D;
   /**
    * How long a key is honoured: milliseconds, or `"24h"`, `"7d"`. Promised from a key's first use, if that came within
@@ -23,6 +26,13 @@ export interface IdempotencyOptions<D extends Database = Database, R = unknown> 
   /** Response headers that are stored with an answer, besides the usual ones. @defaultValue [] */
   readonly headers?: readonly string[] | undefined;
   /**
+   * How large a stored body may be, in bytes. A larger one is sent to the first request and not kept: replays give the
+   * status, the marks and `Idempotency-Body: omitted`, with a body that says so.
+   *
+   * @defaultValue 1 MiB
+   */
+  readonly maxStoredBody?: number | undefined;
+  /**
    * How long a handler may run, ms or `"60s"`. Past it its signal aborts, its connection is closed, nothing is stored
    * and the answer is 503. Postgres ends a transaction that idles this long, too: a dead host's lock goes.
    *
@@ -38,9 +48,11 @@ export interface IdempotencyOptions<D extends Database = Database, R = unknown> 
 
 /** Complete, validated options. Times in ms. */
 export interface ResolvedOptions<R> {
-  readonly tenant: IdempotencyOptions<Database, R>["tenant"];
+  readonly tenant: IdempotencyOptions<AnyDatabase, R>["tenant"];
   readonly schema: string;
   readonly headers: readonly string[];
+  /** Bytes. */
+  readonly maxStoredBody: number;
   readonly handlerTimeout: number;
   readonly observe: IdempotencyOptions["observe"];
   /** What is promised. */
@@ -50,12 +62,21 @@ export interface ResolvedOptions<R> {
 }
 
 /** @throws MisuseError `bad_option`, naming the option. */
-export function resolveOptions<R>(options: IdempotencyOptions<Database, R>): ResolvedOptions<R> {
-  const { db, tenant, schema = "samekey", headers = [], handlerTimeout = "60s", observe } = options;
-  if (typeof db?.connect !== "function") throw bad("`db` must have a `connect` function, as a pg Pool does");
+export function resolveOptions<R>(options: IdempotencyOptions<AnyDatabase, R>): ResolvedOptions<R> {
+  const {
+    tenant,
+    schema = "samekey",
+    headers = [],
+    maxStoredBody = mebibyte,
+    handlerTimeout = "60s",
+    observe,
+  } = options;
   // Postgres cuts longer names off silently.
   if (schema === "" || Buffer.byteLength(schema) > 63 || schema.includes("\0")) {
     throw bad("`schema` must be a name of 1 to 63 bytes");
+  }
+  if (!Number.isInteger(maxStoredBody) || maxStoredBody < 0 || maxStoredBody > 256 * mebibyte) {
+    throw bad(`\`maxStoredBody\` must be a whole number of bytes, from 0 to ${256 * mebibyte}`);
   }
   if (observe !== undefined && typeof observe !== "function") throw bad("`observe` must be a function");
   const retention = milliseconds(options.retention, "retention", 366 * day);
@@ -63,6 +84,7 @@ export function resolveOptions<R>(options: IdempotencyOptions<Database, R>): Res
     tenant,
     schema,
     headers,
+    maxStoredBody,
     handlerTimeout: milliseconds(handlerTimeout, "handlerTimeout", day),
     observe,
     retention,
@@ -72,6 +94,7 @@ export function resolveOptions<R>(options: IdempotencyOptions<Database, R>): Res
 }
 
 const day = 86_400_000;
+const mebibyte = 1024 * 1024;
 
 function milliseconds(value: Duration, option: string, max: number): number {
   const ms = Math.ceil(toMs(value, option));

@@ -8,10 +8,14 @@ export type ProblemCode =
   | "idempotency_key_expired"
   | "idempotency_key_reused_with_different_body"
   | "in_progress"
+  | "body_too_large"
   | "unauthenticated"
   | "outcome_unknown"
   | "unavailable"
   | "handler_timeout"
+  | "contention"
+  | "outcome_unknown_without_key"
+  | "answer_unreadable"
   | "not_stored";
 
 type Problem = readonly [kind: OutcomeKind, status: number, title: string, detail: string, retryAfter?: number];
@@ -55,6 +59,7 @@ const problems: Record<ProblemCode, Problem> = {
     "A request with this key is being processed. Repeat it with the same key to get its answer.",
     1,
   ],
+  body_too_large: ["invalid", 413, "Body too large", "The body is larger than this operation takes."],
   unauthenticated: ["invalid", 401, "Unauthenticated", "The account that this request acts for is not known."],
   outcome_unknown: [
     "unavailable",
@@ -77,6 +82,25 @@ const problems: Record<ProblemCode, Problem> = {
     "The request took too long and was rolled back. Repeat it with the same key.",
     1,
   ],
+  contention: [
+    "unavailable",
+    503,
+    "Too much contention",
+    "The request kept losing against others that need the same data, and was rolled back. Repeat it with the same key.",
+    1,
+  ],
+  outcome_unknown_without_key: [
+    "unavailable",
+    500,
+    "Outcome unknown",
+    "The database did not confirm the commit, and the request had no key. Look whether it took effect before repeating it.",
+  ],
+  answer_unreadable: [
+    "unavailable",
+    500,
+    "Stored answer unreadable",
+    "The operation was carried out before, and does not run again. What it was answered cannot be read at present.",
+  ],
   not_stored: [
     "unavailable",
     500,
@@ -87,8 +111,11 @@ const problems: Record<ProblemCode, Problem> = {
 
 const documentation = "https://datatracker.ietf.org/doc/html/draft-ietf-httpapi-idempotency-key-header";
 
-/** One of samekey's own answers: `application/problem+json` (RFC 9457) with an `error` member, and no marks. */
-export function problem(code: ProblemCode): Outcome {
+/**
+ * One of samekey's own answers: `application/problem+json` (RFC 9457) with an `error` member, and no marks.
+ * @param cause - what failed; for logs, not for the client
+ */
+export function problem(code: ProblemCode, cause?: unknown): Outcome {
   const [kind, status, title, detail, retryAfter] = problems[code];
   const headers: HeaderPair[] = [
     ["content-type", "application/problem+json"],
@@ -97,5 +124,6 @@ export function problem(code: ProblemCode): Outcome {
   ];
   if (retryAfter !== undefined) headers.push(["retry-after", String(retryAfter)]);
   const body = JSON.stringify({ type: `${documentation}#${code}`, title, status, detail, error: code });
-  return { kind, status, headers, body: new TextEncoder().encode(body) };
+  const outcome = { kind, status, headers, body: new TextEncoder().encode(body) };
+  return cause === undefined ? outcome : { ...outcome, cause };
 }

@@ -1,18 +1,13 @@
 import { Buffer } from "node:buffer";
-import type { HeaderPair } from "./answer.js";
-import { type Connection, type Database, isConnectionFailure, sqlState } from "./driver.js";
+import { MisuseError } from "../errors.js";
+import { isConnectionState, sqlState } from "./failure.js";
+import type { Session, Sessions } from "./sessions/session.js";
+import type { Stored } from "./stored.js";
 
 /** What {@link Transaction.claim} found. */
 export type Verdict =
   | { readonly found: "new" | "busy" | "mismatch" | "expired" | "beyond" | "lagging" | "version" }
   | { readonly found: "replay"; readonly stored: Stored };
-
-/** A stored answer. */
-export interface Stored {
-  readonly status: number;
-  readonly headers: readonly HeaderPair[];
-  readonly body: Uint8Array | null;
-}
 
 /** The record's name: whose key, of which kind of operation, bound to which request. */
 export interface Claim {
@@ -25,7 +20,7 @@ export interface Claim {
 
 /** The statements of one schema, made once. */
 export interface Statements {
-  readonly begin: string;
+  readonly settings: string;
   readonly claim: string;
   readonly record: string;
   /** Of the schema. */
@@ -35,111 +30,122 @@ export interface Statements {
 /** How {@link Transaction.record} ended. */
 export type CommitResult = "committed" | "conflict" | "unknown";
 
-/** One connection, from BEGIN to its end. A connection whose state is not known is never given back. */
-export class Transaction<C extends Connection> {
-  readonly connection: C;
+/** One session, from BEGIN to its end. A connection whose state is not known is never given back. */
+export class Transaction<Tx> {
+  readonly #session: Session<Tx>;
   readonly #statements: Statements;
   #open = false;
   #broken = false;
   #released = false;
 
-  private constructor(connection: C, statements: Statements) {
-    this.connection = connection;
+  private constructor(session: Session<Tx>, statements: Statements) {
+    this.#session = session;
     this.#statements = statements;
-    connection.on?.("error", this.#onError);
   }
 
-  static async on<C extends Connection>(db: Database<C>, statements: Statements): Promise<Transaction<C>> {
-    return new Transaction(await db.connect(), statements);
+  static async on<Tx>(sessions: Sessions<Tx>, statements: Statements): Promise<Transaction<Tx>> {
+    return new Transaction(await sessions.connect(), statements);
   }
 
-  // pg raises `error` on a connection that is cut between two queries: unheard, it would end the process.
-  readonly #onError = (): void => {
-    this.#broken = true;
-  };
+  /** For the handler. */
+  get tx(): Tx {
+    return this.#session.tx;
+  }
 
   /** Whether the connection was lost. Known for certain once {@link rollback} has tried. */
   get broken(): boolean {
-    return this.#broken;
+    return this.#broken || this.#session.lost;
+  }
+
+  /** BEGIN alone, for work without a key. */
+  async begin(): Promise<void> {
+    this.#open = true;
+    await this.#session.begin(this.#statements.settings);
   }
 
   /** BEGIN, the key's lock, and the look. */
   async claim({ tenant, scope, key, fingerprint }: Claim): Promise<Verdict> {
     this.#open = true;
+    const { settings, claim, version } = this.#statements;
     // Both are on their way before either is awaited: a driver that pipelines sends them in one flush.
     const [, { rows }] = await this.#all([
-      this.connection.query(this.#statements.begin),
-      this.connection.query(this.#statements.claim, [tenant, scope, key, fingerprint, this.#statements.version]),
+      this.#session.begin(settings),
+      this.#session.query(claim, [tenant, scope, key, fingerprint, version]),
     ]);
     const [{ claim: answer }] = rows;
     if (!answer.startsWith("{")) return { found: answer };
-    const { status, headers, body } = JSON.parse(answer);
-    return { found: "replay", stored: { status, headers, body: body === null ? null : Buffer.from(body, "base64") } };
+    const { status, headers, body, omitted } = JSON.parse(answer);
+    const bytes = body === null ? null : Buffer.from(body, "base64");
+    return { found: "replay", stored: { status, headers, body: bytes, omitted } };
   }
 
   /**
    * INSERT of the finished record, and COMMIT.
    *
-   * @throws what the database says where nothing was committed for a reason of the handler's (a deferred constraint,
-   * a statement that had failed before)
+   * @throws what the database says where nothing was committed for a reason of the handler's (a deferred constraint);
+   * MisuseError where one of its statements had failed
    */
-  async record(claim: Claim, { status, headers, body }: Stored): Promise<CommitResult> {
-    const insert = this.connection.query(this.#statements.record, [
-      claim.tenant,
-      claim.scope,
-      claim.key,
-      claim.fingerprint,
-      status,
-      JSON.stringify(headers),
-      body,
-    ]);
-    const commit = this.connection.query("COMMIT");
-    const [inserted, committed] = await Promise.allSettled([insert, commit]);
-    if (committed.status === "rejected") {
+  async record(claim: Claim, { status, headers, body, omitted }: Stored): Promise<CommitResult> {
+    const { tenant, scope, key, fingerprint } = claim;
+    const values = [tenant, scope, key, fingerprint, status, JSON.stringify(headers), body, omitted];
+    const inserting = this.#session.query(this.#statements.record, values);
+    const [inserted, committed] = await Promise.allSettled([inserting, this.commit()]);
+    if (committed.status === "fulfilled" && committed.value === "unknown") return "unknown";
+    if (inserted.status === "rejected") {
+      const state = sqlState(inserted.reason);
+      // Stored meanwhile, or the key's partition was dropped meanwhile, as it is past the window: a look tells.
+      if (state === "23505" || state === "23514") return "conflict";
+      throw state === "25P02" ? aborted(inserted.reason) : inserted.reason;
+    }
+    if (committed.status === "rejected") throw committed.reason;
+    return committed.value;
+  }
+
+  /** @throws as {@link record} */
+  async commit(): Promise<"committed" | "unknown"> {
+    try {
+      const { command } = await this.#session.commit();
+      this.#open = false;
+      if (command !== "COMMIT") throw aborted(undefined);
+      return "committed";
+    } catch (error) {
+      if (!this.#open) throw error;
       // Only a statement's own error tells that the transaction is gone; a lost connection may have committed.
-      this.#broken = isConnectionFailure(committed.reason);
+      this.#broken = sqlState(error) === undefined || isConnectionState(error);
       this.#open = this.#broken;
       if (this.#broken) return "unknown";
-      throw committed.reason;
+      throw error;
     }
-    this.#open = false;
-    if (inserted.status === "rejected") {
-      // Stored meanwhile, or the key's partition was dropped meanwhile, as it is past the window: a look tells.
-      if (/^23(505|514)$/.test(sqlState(inserted.reason) ?? "")) return "conflict";
-      throw inserted.reason;
-    }
-    if (committed.value.command !== "COMMIT") throw rolledBack(committed.value.command);
-    return "committed";
   }
 
   /** Undoes everything and lets the key go. Never throws: a connection that cannot is closed, which does the same. */
   async rollback(): Promise<void> {
     if (!this.#open || this.#broken) return;
     try {
-      await this.connection.query("ROLLBACK");
+      await this.#session.rollback();
       this.#open = false;
     } catch {
       this.#broken = true;
     }
   }
 
-  /** Closes the connection at once, whatever is under way on it. */
-  abandon(): void {
-    this.#broken = true;
-    this.#release();
+  /**
+   * Leaves a handler that may still be at work.
+   *
+   * @param handled - settles when it has ended
+   */
+  abandon(handled: Promise<unknown>): void {
+    this.#open = false;
+    this.#released = true;
+    this.#session.abandon(handled);
   }
 
   /** Undoes what is still open and gives the connection back; closes it where the transaction's end is not known. */
   async end(): Promise<void> {
     await this.rollback();
-    this.#release();
-  }
-
-  #release(): void {
     if (this.#released) return;
     this.#released = true;
-    this.connection.removeListener?.("error", this.#onError);
-    this.connection.release(this.#open || this.#broken);
+    this.#session.release(this.#open || this.#broken);
   }
 
   // A rejection that nobody awaits yet would be "unhandled", and a query still queued must not outlive the release.
@@ -149,7 +155,11 @@ export class Transaction<C extends Connection> {
   }
 }
 
-/** As Postgres would put it: `transaction_rollback`. */
-function rolledBack(command: string): Error {
-  return Object.assign(new Error(`COMMIT was answered with ${command}: nothing was stored`), { code: "40000" });
+function aborted(cause: unknown): MisuseError {
+  return new MisuseError("bad_option", {
+    detail:
+      "the handler answered although one of its statements had failed, and Postgres would not commit: " +
+      "let the error through, answer with a refusal, or run what may fail in a savepoint",
+    cause,
+  });
 }

@@ -259,7 +259,7 @@ describe("a handler's outcome", () => {
       await tx.query("SELECT 1 / 0").catch(() => {});
       return created;
     });
-    await expect(swallowing).rejects.toMatchObject({ code: "25P02" });
+    await expect(swallowing).rejects.toMatchObject({ code: "bad_option", cause: { code: "25P02" } });
     expect((await fixture.engine.run(request(key), effect())).kind).toBe("executed");
   });
 });
