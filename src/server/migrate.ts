@@ -21,7 +21,12 @@ const insufficientPrivilege = "42501";
  * @param steps - The migrations, from the first.
  * @throws StoreError `newer_schema` where a newer samekey made the schema.
  */
-export async function migrate(db: Sessions, schema: string, window: number, steps = migrations): Promise<void> {
+export async function migrate(
+  db: Sessions,
+  schema: string,
+  window: number,
+  steps: typeof migrations = migrations,
+): Promise<void> {
   await withSession(db, async (session) => {
     const found = await readSchema(session, schema);
     if (planMigration(found, { schema, window, now: found?.now ?? 0 }, steps).length === 0) return;

@@ -3,10 +3,10 @@ import { quoteIdentifier, quoteLiteral } from "./identifier.js";
 const day = 86_400_000;
 
 /** Partitions are made this far ahead, ms: a job that fails on a Friday has until the next. */
-export const madeAhead = 7 * day;
+export const madeAhead: number = 7 * day;
 
 /** How far ahead of the database's clock a v7 key may lie, ms. */
-export const admittedAhead = 2 * day;
+export const admittedAhead: number = 2 * day;
 
 /** The smallest stored form of a v7 key minted at `time` (ms since 1970). */
 export function keyBound(time: number): string {
@@ -36,7 +36,7 @@ export interface Partition {
 }
 
 /** A partition's name tells its bounds, so that a table which was detached and not yet dropped can be told, too. */
-export const partitionName = /^keys_\d{8}_(\d{8})$/;
+export const partitionName: RegExp = /^keys_\d{8}_(\d{8})$/;
 
 /**
  * The partitions that are to follow those below `from`: a day each, up to {@link madeAhead} of `now`. Days whose keys
