@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { readFile, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { startEmbeddedPostgres } from "../../examples/reference-server/embedded-postgres.js";
 
 /** `fast` ends every session in order, `immediate` as a crash would: the log has to be replayed. */
@@ -27,7 +26,11 @@ export async function startRestartablePostgres(): Promise<RestartablePostgres> {
       return running.url;
     },
     restart: async (mode) => {
-      if (mode === "immediate") await kill(dataDir);
+      if (mode === "immediate") {
+        const again = await running.crash();
+        await again();
+        return;
+      }
       await running.stop();
       running = await start();
     },
@@ -36,18 +39,4 @@ export async function startRestartablePostgres(): Promise<RestartablePostgres> {
       await rm(dataDir, { recursive: true, force: true });
     },
   };
-}
-
-async function kill(dataDir: string): Promise<void> {
-  const pid = Number((await readFile(join(dataDir, "postmaster.pid"), "utf8")).split("\n")[0]);
-  process.kill(pid, "SIGQUIT");
-  while (alive(pid)) await sleep(10);
-}
-
-function alive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
 }
