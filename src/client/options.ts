@@ -66,6 +66,7 @@ export interface ResolvedOptions {
   readonly keepFor: number;
   readonly rememberIntents: number;
   readonly concurrency: number;
+  readonly discover: boolean;
   readonly store: Store | undefined;
   readonly fetch: typeof globalThis.fetch | undefined;
   readonly clock: Clock;
@@ -79,7 +80,7 @@ export interface ResolvedOptions {
 /** Options that hold for all operations and may be said again for one. */
 const shared = "retention profile retry attemptTimeout wait maxBody headers credentials";
 const own = "body result error intent key keepHeaders onIntentMismatch conflict unprocessable settled reconcile";
-const ofSdk = "name baseUrl operations owner keepFor rememberIntents concurrency store fetch clock random log";
+const ofSdk = "name baseUrl operations owner discover keepFor rememberIntents concurrency store fetch clock random log";
 
 const MAX_BODY = 4 * 1024 * 1024;
 const DAY = 86_400_000;
@@ -91,13 +92,14 @@ const DAY = 86_400_000;
  */
 export function resolveOptions(options: SdkOptions, platform: Platform): ResolvedOptions {
   checkOptions(options, `${ofSdk} ${shared}`, "createSdk");
-  const { name, owner, operations: declared = {} } = options;
+  const { name, owner, operations: declared = {}, discover = false } = options;
   if (typeof name !== "string" || !/^[\w.-]{1,64}$/.test(name)) {
     bad("`name` names the local store: 1 to 64 of letters, digits, `.`, `_` and `-`");
   }
   if (owner !== "single" && typeof owner !== "function") {
     bad('`owner` is a function that answers with the present user\'s id, or "single" for a program with one user');
   }
+  if (typeof discover !== "boolean") bad("`discover` is not true or false");
   if (typeof declared !== "object") bad("`operations` is no object of operations");
   if (FETCH in declared) bad("`operations.fetch` is taken: it names what `sdk.fetch` sends; use another name");
   const undeclared = resolveOperation("undeclared", undefined, options);
@@ -111,6 +113,7 @@ export function resolveOptions(options: SdkOptions, platform: Platform): Resolve
     keepFor: duration(options.keepFor, "keepFor", 30 * DAY),
     rememberIntents: duration(options.rememberIntents, "rememberIntents", 365 * DAY),
     concurrency: wholeNumber(options.concurrency, "concurrency", platform.concurrency),
+    discover,
     store: objectWith(options.store, "store", "open insert claim update get find head page counts relieve close"),
     fetch: functionOption(options.fetch, "fetch"),
     clock: objectWith(options.clock, "clock", "now sleep") ?? platform.clock,

@@ -3,6 +3,7 @@ import type { OperationRecord, State } from "../core/record.js";
 import type { Counts } from "../store.js";
 import { bad, closedError, unknownOperation } from "./checks.js";
 import { Diagnosis } from "./diagnosis.js";
+import { createDiscovery, type Discovery } from "./discovery.js";
 import { createDraft, type Draft } from "./draft.js";
 import { Drain, type ResumeReport } from "./drain.js";
 import { Emitter, EVENTS, type SdkEvents } from "./events.js";
@@ -152,6 +153,7 @@ class SamekeySdk {
   readonly #owners: Owners;
   readonly #journal: Journal;
   readonly #leases: Leases;
+  readonly #discovery: Discovery;
   readonly #worker: Worker;
   readonly #recorder: Recorder;
   readonly #operator: Operator;
@@ -177,7 +179,9 @@ class SamekeySdk {
     const fetch: typeof globalThis.fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
     const baseOrigin = (): string | undefined => originOf(this.#baseUrl());
     const diagnosis = new Diagnosis(options, platform, this.#journal, fetch);
-    this.#worker = new Worker({ ...shared, diagnosis, origins, gate, holder, fetch, baseOrigin });
+    this.#discovery = createDiscovery(options, fetch, baseOrigin);
+    const discovery = this.#discovery;
+    this.#worker = new Worker({ ...shared, diagnosis, discovery, origins, gate, holder, fetch, baseOrigin });
     const worker = this.#worker;
     this.#recorder = new Recorder({ ...shared, gate, worker });
     const emitter = this.#emitter;
@@ -240,6 +244,7 @@ class SamekeySdk {
   start(): void {
     if (this.#closing) throw closedError();
     this.#owners.signIn();
+    void this.#discovery.refresh();
     this.#drain.start();
   }
 
@@ -349,6 +354,7 @@ class SamekeySdk {
   }
 
   async #close(timeout: number): Promise<void> {
+    this.#discovery.close();
     const closed = this.#worker.close(timeout);
     this.#drain.stop();
     this.#operator.tellAll();

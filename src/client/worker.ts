@@ -8,6 +8,7 @@ import { type AttemptResult, attempt } from "./attempt.js";
 import { Deadlines } from "./deadlines.js";
 import { deliver } from "./delivery.js";
 import type { Diagnosis } from "./diagnosis.js";
+import type { Discovery } from "./discovery.js";
 import type { Gate } from "./gate.js";
 import type { Journal } from "./journal.js";
 import { LEASE, type Leases } from "./leases.js";
@@ -33,6 +34,7 @@ export interface WorkerParts {
   readonly journal: Journal;
   readonly leases: Leases;
   readonly diagnosis: Diagnosis;
+  readonly discovery: Discovery;
   readonly owners: Owners;
   readonly origins: Origins;
   readonly gate: Gate;
@@ -119,12 +121,13 @@ export class Worker {
 
   /** A claim and the beginning of its attempt, in one write. */
   begin(record: OperationRecord): OperationRecord {
-    const { options, holder } = this.#parts;
+    const { options, holder, discovery } = this.#parts;
     if (this.closed || this.#isTaken(record.id)) return record;
     const at = options.clock.now();
     const serverAt = this.serverTime(record);
     const hook = this.operationOf(record).hooked;
-    const claimed = transition(record, { type: "claim", at, serverAt, holder: holder.id, length: LEASE, hook });
+    const held = { holder: holder.id, length: LEASE };
+    const claimed = transition(discovery.shorten(record), { type: "claim", at, serverAt, ...held, hook });
     if (claimed.state !== "pending" || claimed.fence === record.fence) return claimed;
     return transition(claimed, { type: "begin", at, serverAt, mint: this.#mint(at) });
   }
@@ -136,7 +139,8 @@ export class Worker {
 
   /** Works on a record that was claimed here: its attempt, which holds a slot, then its hooks. */
   async work(record: OperationRecord): Promise<OperationRecord> {
-    const { leases, options, journal } = this.#parts;
+    const { leases, options, journal, discovery } = this.#parts;
+    void discovery.refresh();
     const controller = leases.hold(record);
     if (this.closed) controller.abort(closing());
     try {
