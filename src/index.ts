@@ -22,6 +22,7 @@ export type {
   Operations,
   Profile,
   RetryOptions,
+  SaveOptions,
   SdkOptions,
   SendOptions,
   SendResult,
@@ -66,4 +67,14 @@ export {
   UnknownOutcomeError,
 } from "./errors.js";
 export { createSdk } from "./platform/none.js";
-export type { Claimed, ClaimQuery, Clock, Counts, Inserted, PageFilter, Store, StoreContext } from "./store.js";
+export type {
+  CallerTransaction,
+  Claimed,
+  ClaimQuery,
+  Clock,
+  Counts,
+  Inserted,
+  PageFilter,
+  Store,
+  StoreContext,
+} from "./store.js";

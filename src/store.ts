@@ -79,6 +79,15 @@ export interface PageFilter {
 /** How many records of an owner stand in each state; states without any are absent. */
 export type Counts = { readonly [S in State]?: number };
 
+/**
+ * A transaction of the caller's own, as much of it as is needed. A client of pg fits as it is; for others it is a function
+ * of one line around what they have for SQL with `$1`.
+ */
+export interface CallerTransaction {
+  // biome-ignore lint/suspicious/noExplicitAny: drivers type their rows as any; anything narrower would refuse them
+  query(text: string, values: unknown[]): PromiseLike<{ readonly rows: any[] }>;
+}
+
 /** A durable place for records. Verbs reject with `StoreError`. */
 export interface Store {
   /** Whether a record survives the process. */
@@ -87,6 +96,11 @@ export interface Store {
   open(context: StoreContext): Promise<void>;
   /** Records a new operation, or answers with the one that holds its id, intent or key. Always synced. */
   insert(record: NewRecord): Promise<Inserted>;
+  /**
+   * As `insert`, but on the caller's own transaction, which alone decides whether it stands. Rejects with what the
+   * transaction throws, as it is. Only stores that live in a database which programs use as well have it.
+   */
+  insertWithin?(tx: CallerTransaction, record: NewRecord): Promise<Inserted>;
   /**
    * Takes due records that no live lease holds. A lease is over when its time has come, or when it ends much
    * later than now + its length: the clock has jumped back (`scheduleOf(record).since > now`, which leaves some seconds to

@@ -3,16 +3,16 @@ import type { SamekeyError } from "../errors.js";
 import type { Live, Snapshot } from "./live.js";
 import type { Operator } from "./operator.js";
 import type { Outcome } from "./result.js";
-import type { SendOptions, SendResult } from "./types.js";
+import type { SaveOptions, SendOptions, SendResult } from "./types.js";
 
 /** One operation in the caller's hands. Handles of one intent share one operation. */
 export interface OperationHandle<Result = unknown, Failure = unknown> {
   /**
    * Records the operation durably and sends nothing.
    *
-   * @throws MisuseError for a bad call, StoreError when it could not be recorded
+   * @throws MisuseError for a bad call, StoreError when it could not be recorded; with `tx`, what that throws, as it is
    */
-  save(): Promise<OperationRecord>;
+  save(options?: SaveOptions): Promise<OperationRecord>;
   /**
    * Records, sends and waits for the outcome. The operation goes on when the waiting ends.
    *
@@ -49,8 +49,8 @@ export class Handle implements OperationHandle {
     this.#resolve = resolve;
   }
 
-  async save(): Promise<OperationRecord> {
-    return this.#operator.save(this.#join(true));
+  async save(options: SaveOptions = {}): Promise<OperationRecord> {
+    return this.#operator.save(this.#join(true), options);
   }
 
   async send(options: SendOptions = {}): Promise<SendResult> {

@@ -1,8 +1,8 @@
 import { isSettled, type NewRecord, needsSync, type OperationRecord, scheduleOf } from "../core/record.js";
 import { type OperationEvent, transition } from "../core/transition.js";
 import { SamekeyError, type StoreCode, StoreError } from "../errors.js";
-import type { Claimed, ClaimQuery, Inserted, Store } from "../store.js";
-import { closedError } from "./checks.js";
+import type { CallerTransaction, Claimed, ClaimQuery, Inserted, Store } from "../store.js";
+import { bad, closedError } from "./checks.js";
 import type { Emitter } from "./events.js";
 import type { Live } from "./live.js";
 import type { ResolvedOptions } from "./options.js";
@@ -97,6 +97,23 @@ export class Journal {
     this.#noticeReset(store);
     if (!inserted.joined) this.#announce(undefined, inserted.record);
     return inserted;
+  }
+
+  /** Tells nobody: whether the caller commits it is not known here. @throws MisuseError `bad_option` */
+  async insertWithin(tx: CallerTransaction, record: NewRecord): Promise<Inserted> {
+    const store = this.#ready ?? (await this.open());
+    if (!store.insertWithin) bad("`tx` needs a store in the database whose transaction it is: see `postgresStore`");
+    return store.insertWithin(tx, record);
+  }
+
+  /** Tells of a record that was inserted within a transaction, once it is committed. Answers whether it is. */
+  async confirm(id: string): Promise<boolean> {
+    const store = await this.open();
+    const record = await store.get(id);
+    if (!record) return false;
+    this.#tell(id, record);
+    this.#emitter.emit("saved", record);
+    return true;
   }
 
   async claim(query: ClaimQuery, apply: (record: OperationRecord) => OperationRecord): Promise<Claimed> {

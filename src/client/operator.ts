@@ -10,7 +10,7 @@ import type { Owners } from "./owners.js";
 import type { Platform } from "./platform-port.js";
 import type { Recorder } from "./recorder.js";
 import { isOver, type Outcome, readError, readOutcome, readResult } from "./result.js";
-import type { SendOptions, SendResult } from "./types.js";
+import type { SaveOptions, SendOptions, SendResult } from "./types.js";
 import type { Ending, Waiting } from "./waiting.js";
 import type { Worker } from "./worker.js";
 
@@ -38,8 +38,9 @@ export class Operator {
     this.#parts = parts;
   }
 
-  save(live: Live): Promise<OperationRecord> {
-    return this.#parts.recorder.save(live);
+  save(live: Live, { tx }: SaveOptions): Promise<OperationRecord> {
+    const { recorder } = this.#parts;
+    return tx === undefined ? recorder.save(live) : recorder.saveWithin(live, tx);
   }
 
   async send(live: Live, options: SendOptions): Promise<SendResult> {

@@ -3,7 +3,7 @@ import { mintUuid } from "../core/key.js";
 import { holdsIntent, isSettled, type OperationRecord } from "../core/record.js";
 import { transition } from "../core/transition.js";
 import { CanceledError, MisuseError, StoreError } from "../errors.js";
-import type { Inserted } from "../store.js";
+import type { CallerTransaction, Inserted } from "../store.js";
 import { bad, closedError } from "./checks.js";
 import { createRecord, type Draft } from "./draft.js";
 import type { Gate } from "./gate.js";
@@ -26,6 +26,9 @@ export interface RecorderParts {
 
 const PAUSE = 1_000;
 const PAUSE_CAP = 60_000;
+/** How soon, and how long, to look whether a caller's transaction was committed, in milliseconds. */
+const GLANCE = 5;
+const GLANCE_CAP = 5_000;
 
 /** Makes drafts durable, once for each intent. */
 export class Recorder {
@@ -91,6 +94,34 @@ export class Recorder {
     return live.saved;
   }
 
+  /**
+   * Records it on a transaction of the caller's, who alone knows what becomes of it: nothing here remembers it, until it is
+   * seen to be committed.
+   *
+   * @throws what the transaction throws, StoreError, MisuseError as {@link save}
+   */
+  async saveWithin({ draft }: Live, tx: CallerTransaction): Promise<OperationRecord> {
+    const { options, journal } = this.#parts;
+    if (!draft) bad("`tx` is for recording a new operation; this one was attached to");
+    if (typeof tx?.query !== "function") bad("`tx` has no method `query(text, values)`");
+    this.#check(draft);
+    const fresh = createRecord(draft, options.clock.now(), options.random);
+    const { record, joined } = await journal.insertWithin(tx, fresh);
+    if (joined) await this.#compare(draft, record, joined);
+    else void this.#confirm(record.id);
+    return record;
+  }
+
+  /** A commit is looked for, sooner and then later; one that comes later still is found when others' work is looked for. */
+  async #confirm(id: string): Promise<void> {
+    const { journal, options, worker } = this.#parts;
+    for (let pause = GLANCE; pause < GLANCE_CAP && !worker.closed; pause *= 2) {
+      await options.clock.sleep(pause, undefined, true);
+      // A store that does not answer now may do so the next time.
+      if (await journal.confirm(id).catch(() => false)) return;
+    }
+  }
+
   /** Nothing is recorded any more, and what was being recorded is. */
   async close(): Promise<void> {
     await Promise.allSettled([...this.#saving]);
@@ -122,10 +153,7 @@ export class Recorder {
     const purges = this.#purges.get(draft.owner);
     // A `send` in the same task may still ask for its attempt to begin with this write.
     await undefined;
-    if (worker.closed) throw closedError();
-    if (!draft.onBehalf && owners.asked() !== draft.owner) {
-      bad("the call was made while someone else was signed in: describe the operation anew for the present `owner`");
-    }
+    this.#check(draft);
     const doubtKey = intentKey(draft) ?? draft.id;
     const doubts = this.#doubts.get(doubtKey) ?? [];
     const fresh = { ...createRecord(draft, options.clock.now(), options.random), seq: 0, rev: 0 };
@@ -180,6 +208,13 @@ export class Recorder {
       if (!begun) this.#named.delete(record);
       if (entered && !begun) gate.leave(draft.origin, "unknown");
     }
+  }
+
+  #check({ onBehalf, owner }: Draft): void {
+    const { worker, owners } = this.#parts;
+    if (worker.closed) throw closedError();
+    if (onBehalf || owners.asked() === owner) return;
+    bad("the call was made while someone else was signed in: describe the operation anew for the present `owner`");
   }
 
   async #insert(record: OperationRecord, key: string, doubts: readonly OperationRecord[]): Promise<Inserted> {

@@ -3,7 +3,7 @@ import type { Answer, Verdict } from "../core/classify.js";
 import type { Duration } from "../core/durations.js";
 import type { Random } from "../core/random.js";
 import type { OperationRecord } from "../core/record.js";
-import type { Clock, Store } from "../store.js";
+import type { CallerTransaction, Clock, Store } from "../store.js";
 
 /** A value, or a promise of one. */
 export type Awaitable<T> = T | PromiseLike<T>;
@@ -155,13 +155,6 @@ export interface SdkOptions<Ops extends Operations = Operations> extends SharedO
   readonly operations?: Ops | undefined;
   /** Whose operations these are, asked whenever it matters; `"single"` for programs with one user. */
   readonly owner: "single" | (() => string | null | undefined);
-  /**
-   * Reads what the server publishes at `/.well-known/idempotency` of `baseUrl`'s origin, in the background and without
-   * credentials: no send waits for it. A shorter retention than the configured one is then kept to; nothing else changes.
-   *
-   * @defaultValue false
-   */
-  readonly discover?: boolean | undefined;
   /** How long a settled record is kept. @defaultValue 30 d */
   readonly keepFor?: Duration | undefined;
   /** How long a settled intent is remembered after that. @defaultValue 1 y */
@@ -194,6 +187,15 @@ export interface CallOptions {
   readonly headers?: HeaderMap | Headers | undefined;
   /** From now; no attempt starts later. */
   readonly deadline?: Duration | undefined;
+}
+
+/** Options of `save`. */
+export interface SaveOptions {
+  /**
+   * Records it on a transaction of yours, in the database of {@link SdkOptions.store}: it commits with what else you write
+   * there, or not at all. Nothing is sent before, and `saved` is told once the commit is seen.
+   */
+  readonly tx?: CallerTransaction | undefined;
 }
 
 /** Options of `send`. */

@@ -2,7 +2,16 @@
 
 import type { NewRecord, OperationRecord } from "../core/record.js";
 import { StoreError } from "../errors.js";
-import type { Claimed, ClaimQuery, Counts, Inserted, PageFilter, Store, StoreContext } from "../store.js";
+import type {
+  CallerTransaction,
+  Claimed,
+  ClaimQuery,
+  Counts,
+  Inserted,
+  PageFilter,
+  Store,
+  StoreContext,
+} from "../store.js";
 import type { Work } from "./postgres/batch.js";
 import { claim } from "./postgres/claim.js";
 import { connect } from "./postgres/driver.js";
@@ -83,6 +92,11 @@ class PostgresStore implements Store {
 
   insert(record: NewRecord): Promise<Inserted> {
     return this.#do({ kind: "insert", record }, record.id);
+  }
+
+  async insertWithin(tx: CallerTransaction, record: NewRecord): Promise<Inserted> {
+    if (!this.#queue) throw new StoreError("unavailable", { detail: "the Postgres store is not open" });
+    return this.#queue.within(tx, record);
   }
 
   claim(query: ClaimQuery, apply: (record: OperationRecord) => OperationRecord): Promise<Claimed> {

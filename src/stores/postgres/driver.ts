@@ -1,5 +1,6 @@
 /** What the store needs of a Postgres driver, and no more: no driver is imported. */
 
+import type { CallerTransaction } from "../../store.js";
 import { PostgresFailure } from "./failure.js";
 
 /** The part of a query's result that is read. */
@@ -87,6 +88,11 @@ function reserved(sql: ReservedPostgresJs): Session {
       sql.release();
     },
   };
+}
+
+/** A transaction of somebody else's. */
+export function sessionOf(tx: CallerTransaction): Pick<Session, "query"> {
+  return { query: (text, ...values) => answer(tx.query(text, [...values])) };
 }
 
 async function answer(asked: PromiseLike<unknown>): Promise<Answer> {

@@ -1,14 +1,15 @@
 /** Group commit: what is called in one turn of the event loop is committed together, and synced once. */
 
+import type { NewRecord } from "../../core/record.js";
 import { StoreError } from "../../errors.js";
-import type { Clock } from "../../store.js";
+import type { CallerTransaction, Clock, Inserted } from "../../store.js";
 import { type Outcome, perform, type Work } from "./batch.js";
-import { connect, type Session } from "./driver.js";
+import { connect, type Session, sessionOf } from "./driver.js";
 import { asStoreError, PostgresFailure, UnknownFate } from "./failure.js";
 import type { ResolvedPostgresOptions } from "./options.js";
 import type { Tables } from "./schema.js";
 import { type Statements, statementsFor } from "./statements.js";
-import { Transaction } from "./transaction.js";
+import { additionOf, Transaction } from "./transaction.js";
 
 /** Verbs per transaction. */
 const BATCH = 256;
@@ -74,6 +75,17 @@ export class Queue {
       this.#jobs.push({ work, id, resolve, reject, waited: 0 });
       this.#draining ??= this.#drain();
     });
+  }
+
+  /** At once, on a transaction that is not ours to begin or end. */
+  async within(caller: CallerTransaction, record: NewRecord): Promise<Inserted> {
+    const tx = new Transaction(sessionOf(caller), this.#tables, this.#statements);
+    try {
+      const [inserted] = await tx.insert([additionOf(record)]);
+      return inserted as Inserted;
+    } catch (error) {
+      throw error instanceof PostgresFailure ? error.cause : error;
+    }
   }
 
   /** Resolves when nothing is left to do. */

@@ -116,8 +116,9 @@ async function create(session: Session, tables: Tables): Promise<void> {
     const found = await versionOf(session, tables);
     if (found !== undefined) refuseNewer(found, tables);
     else {
-      const { rows } = await session.query("select to_regnamespace($1::text) is null as missing", quote(tables.schema));
-      if (rows[0]?.["missing"]) await session.query(`create schema ${quote(tables.schema)}`);
+      const { rows } = await session.query("select 1 from pg_catalog.pg_namespace where nspname = $1", tables.schema);
+      // Where it exists, the right to make one is not needed.
+      if (rows.length === 0) await session.query(`create schema ${quote(tables.schema)}`);
       await session.query(tablesSql(tables));
     }
     await session.query("commit");
@@ -127,9 +128,14 @@ async function create(session: Session, tables: Tables): Promise<void> {
   }
 }
 
-async function versionOf(session: Session, { meta }: Tables): Promise<number | undefined> {
-  const { rows } = await session.query("select to_regclass($1::text) is not null as present", meta);
-  if (!rows[0]?.["present"]) return undefined;
+/** Looked up in the catalog: `to_regclass` may answer from a cache in which what another has just made is not there. */
+async function versionOf(session: Session, { schema, meta }: Tables): Promise<number | undefined> {
+  const { rows } = await session.query(
+    `select 1 as present from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+     where n.nspname = $1::text and c.relname = 'operations_meta'`,
+    schema,
+  );
+  if (rows.length === 0) return undefined;
   const read = await session.query(`select version from ${meta}`);
   return Number(read.rows[0]?.["version"]);
 }
