@@ -9,6 +9,7 @@ import {
   type RunRequest,
 } from "../../../src/server/index.js";
 import { startPostgres } from "../../support/postgres.js";
+import type { OpenDriver } from "./drivers.js";
 
 /** A Postgres with the schema and a table of effects. */
 export interface Fixture {
@@ -68,6 +69,14 @@ export const effect =
   (answer: Answer = created): Handler<pg.PoolClient> =>
   async ({ tx, key }) => {
     await tx.query("INSERT INTO effects (key) VALUES ($1)", [key]);
+    return answer;
+  };
+
+/** The same, on any driver. */
+export const effectOn =
+  ({ query }: OpenDriver, answer: Answer = created): Handler<unknown> =>
+  async ({ tx, key }) => {
+    await query(tx, "INSERT INTO effects (key) VALUES ($1)", [key]);
     return answer;
   };
 

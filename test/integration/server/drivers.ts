@@ -1,0 +1,128 @@
+import { drizzle as drizzleOnPg } from "drizzle-orm/node-postgres";
+import { drizzle as drizzleOnPostgres } from "drizzle-orm/postgres-js";
+import { type SQL, sql } from "drizzle-orm/sql";
+import { CompiledQuery, Kysely, PostgresDialect, type Transaction } from "kysely";
+import pg from "pg";
+import postgres from "postgres";
+import type { AnyDatabase, TransactionRunner } from "../../../src/server/index.js";
+
+/** What a database is reached with, as `db` takes it. */
+export interface Driver {
+  readonly name: string;
+  open(url: string, max?: number): OpenDriver;
+}
+
+/** A driver with its connections. */
+export interface OpenDriver {
+  readonly db: AnyDatabase;
+  /** Runs a statement on what a handler receives as `tx`. */
+  // biome-ignore lint/suspicious/noExplicitAny: each driver's own, and rows of any kind
+  query(tx: any, text: string, values?: unknown[]): Promise<any[]>;
+  end(): Promise<void>;
+}
+
+const poolOf = (url: string, max: number, pipeline = false): pg.Pool => {
+  const pool = new pg.Pool({ connectionString: url, max, pipeline });
+  // Tests cut connections; unheard, that would end the process.
+  pool.on("error", () => {});
+  return pool;
+};
+
+const onPg = (name: string, pipeline: boolean): Driver => ({
+  name,
+  open(url, max = 20) {
+    const pool = poolOf(url, max, pipeline);
+    return {
+      db: pool,
+      query: async (tx: pg.PoolClient, text, values) => (await tx.query(text, values)).rows,
+      end: () => pool.end(),
+    };
+  },
+});
+
+const onPostgres = (name: string, prepare: boolean): Driver => ({
+  name,
+  open(url, max = 20) {
+    const db = postgres(url, { max, prepare, onnotice: () => {} });
+    return {
+      db,
+      query: (tx: postgres.ReservedSql, text, values) => tx.unsafe(text, values as string[]),
+      end: () => db.end({ timeout: 5 }),
+    };
+  },
+});
+
+/** Text with `$1`, `$2`… in it as one of Drizzle's templates. */
+export function template(text: string, values: unknown[]): SQL {
+  const parts = values.length === 0 ? [text] : text.split(/\$(\d+)/);
+  return sql.join(parts.map((part, index) => (index % 2 === 0 ? sql.raw(part) : sql`${values[Number(part) - 1]}`)));
+}
+
+const throughOrm = <Tx>(
+  db: TransactionRunner<Tx>,
+  rows: (tx: Tx, text: string, values: unknown[]) => Promise<unknown[]>,
+  end: () => Promise<void>,
+): OpenDriver => ({ db, query: (tx, text, values = []) => rows(tx, text, values), end });
+
+const kysely: Driver = {
+  name: "Kysely on pg",
+  open(url, max = 20) {
+    const own = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: poolOf(url, max) }) });
+    const query = (tx: Transaction<unknown>, text: string, values: unknown[]) =>
+      tx.executeQuery(CompiledQuery.raw(text, values));
+    const db = {
+      transaction: (work: (tx: Transaction<unknown>) => Promise<void>) => own.transaction().execute(work),
+      query,
+    };
+    return throughOrm(
+      db,
+      async (...args) => (await query(...args)).rows,
+      () => own.destroy(),
+    );
+  },
+};
+
+const drizzlePg: Driver = {
+  name: "Drizzle on pg",
+  open(url, max = 20) {
+    const pool = poolOf(url, max);
+    const own = drizzleOnPg(pool);
+    type Tx = Parameters<Parameters<typeof own.transaction>[0]>[0];
+    const query = (tx: Tx, text: string, values: unknown[]) => tx.execute(template(text, values));
+    const db = { transaction: (work: (tx: Tx) => Promise<void>) => own.transaction(work), query };
+    return throughOrm(
+      db,
+      async (...args) => (await query(...args)).rows,
+      () => pool.end(),
+    );
+  },
+};
+
+const drizzlePostgres: Driver = {
+  name: "Drizzle on postgres",
+  open(url, max = 20) {
+    const client = postgres(url, { max, onnotice: () => {} });
+    const own = drizzleOnPostgres(client);
+    type Tx = Parameters<Parameters<typeof own.transaction>[0]>[0];
+    const query = (tx: Tx, text: string, values: unknown[]) => tx.execute(template(text, values));
+    const db = { transaction: (work: (tx: Tx) => Promise<void>) => own.transaction(work), query };
+    return throughOrm(
+      db,
+      async (...args) => [...(await query(...args))],
+      () => client.end({ timeout: 5 }),
+    );
+  },
+};
+
+/** Connections that samekey begins and ends its transactions on. */
+export const ownConnections: readonly Driver[] = [
+  onPg("pg", false),
+  onPg("pg, pipelined", true),
+  onPostgres("postgres", true),
+  onPostgres("postgres, unprepared", false),
+];
+
+/** Query builders and ORMs, whose transactions are their own. */
+export const orms: readonly Driver[] = [kysely, drizzlePg, drizzlePostgres];
+
+export const drivers: readonly Driver[] = [...ownConnections, ...orms];
