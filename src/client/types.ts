@@ -155,6 +155,13 @@ export interface SdkOptions<Ops extends Operations = Operations> extends SharedO
   readonly operations?: Ops | undefined;
   /** Whose operations these are, asked whenever it matters; `"single"` for programs with one user. */
   readonly owner: "single" | (() => string | null | undefined);
+  /**
+   * Reads what the server publishes at `/.well-known/idempotency` of `baseUrl`'s origin, in the background and without
+   * credentials: no send waits for it. A shorter retention than the configured one is then kept to; nothing else changes.
+   *
+   * @defaultValue false
+   */
+  readonly discover?: boolean | undefined;
   /** How long a settled record is kept. @defaultValue 30 d */
   readonly keepFor?: Duration | undefined;
   /** How long a settled intent is remembered after that. @defaultValue 1 y */
