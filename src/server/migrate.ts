@@ -2,6 +2,7 @@ import { StoreError } from "../errors.js";
 import { sqlState } from "./failure.js";
 import { readSchema, type SchemaState, schemaFault } from "./schema-state.js";
 import type { Session, Sessions } from "./sessions/session.js";
+import { claimSql } from "./sql/claim.js";
 import { quoteIdentifier, quoteLiteral } from "./sql/identifier.js";
 import { keyBoundSql, partitionSql, partitionsAfter, startOfDay } from "./sql/partitions.js";
 import { type MigrationContext, migrations } from "./sql/schema.js";
@@ -84,7 +85,7 @@ export function planMigration(
   const { schema, window, now } = context;
   const s = quoteIdentifier(schema);
   const start = startOfDay(now - window);
-  const { version, ...state } = found ?? { version: 0, window, horizon: start, droppedThrough: start };
+  const { version, ...state } = found ?? { version: 0, window, horizon: start, droppedThrough: start, partitions: [] };
   if (version > steps.length) throw schemaFault(schema, version);
 
   const statements = steps.slice(version).map((step) => step(context));
@@ -92,19 +93,25 @@ export function planMigration(
   if (version === 0) statements.unshift(createSchemaSql(schema));
   else if (statements.length > 0) statements.push(`UPDATE ${s}.meta SET version = ${steps.length};`);
   if (state.window !== window) statements.push(windowSql(schema, window));
-  return [...statements, ...planPartitions(schema, { ...state, window, now })];
+  const partitions = planPartitions(schema, { ...state, window, now });
+  // What is made from the code alone is made anew with every version.
+  if (partitions.length === 0 && version < steps.length) statements.push(claimSql(schema, state.partitions));
+  return [...statements, ...partitions];
 }
 
-/** The partitions that are missing, and the mark that they are there. */
+/** The partitions that are missing, the mark that they are there, and the claim that knows them. */
 export function planPartitions(
   schema: string,
-  { horizon, droppedThrough, window, now }: Omit<SchemaState, "version">,
+  { horizon, droppedThrough, partitions, window, now }: Omit<SchemaState, "version">,
 ): string[] {
-  const partitions = partitionsAfter(Math.max(horizon, startOfDay(droppedThrough)), now, window);
-  const last = partitions.at(-1);
+  const missing = partitionsAfter(Math.max(horizon, startOfDay(droppedThrough)), now, window);
+  const last = missing.at(-1);
   if (last === undefined) return [];
-  const mark = `UPDATE ${quoteIdentifier(schema)}.meta SET horizon = ${quoteLiteral(last.to)};`;
-  return [...partitions.map((partition) => partitionSql(schema, partition)), mark];
+  return [
+    ...missing.map((partition) => partitionSql(schema, partition)),
+    `UPDATE ${quoteIdentifier(schema)}.meta SET horizon = ${quoteLiteral(last.to)};`,
+    claimSql(schema, [...partitions, ...missing]),
+  ];
 }
 
 /** Lets one migration or making of partitions go on at a time; gone with the transaction. */

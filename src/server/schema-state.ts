@@ -1,8 +1,9 @@
 import { StoreError } from "../errors.js";
 import { sqlState } from "./failure.js";
+import { partitionTables } from "./partition-tables.js";
 import type { Session, Sessions } from "./sessions/session.js";
 import { quoteIdentifier } from "./sql/identifier.js";
-import { boundTime } from "./sql/partitions.js";
+import { boundTime, type Partition } from "./sql/partitions.js";
 import { migrations } from "./sql/schema.js";
 import { withSession } from "./use-session.js";
 
@@ -18,6 +19,8 @@ export interface SchemaState {
   readonly horizon: number;
   /** Keys minted before are gone for ever. */
   readonly droppedThrough: number;
+  /** Those of v7 keys, oldest first. */
+  readonly partitions: readonly Partition[];
   readonly now: number;
 }
 
@@ -34,6 +37,7 @@ export async function readSchema(session: Session, schema: string): Promise<Sche
     window: Number(window_ms),
     horizon: boundTime(horizon),
     droppedThrough: boundTime(dropped_through),
+    partitions: (await partitionTables(session, schema)).filter(({ state }) => state === "attached"),
     now: Math.floor(Number(now)),
   };
 }

@@ -1,5 +1,5 @@
 import { quoteIdentifier, quoteLiteral } from "./identifier.js";
-import { admittedAhead, keyBoundSql } from "./partitions.js";
+import { admittedAhead, keyBoundSql, opaque, type Partition } from "./partitions.js";
 
 /** The number of a key's advisory lock: a hash of schema, tenant, scope and key, from the expressions that yield them. */
 export function keyLockSql(schema: string, tenant: string, scope: string, key: string): string {
@@ -16,13 +16,27 @@ export function keyLockSql(schema: string, tenant: string, scope: string, key: s
  * It looks even when the lock was missed; that is what keeps sixteen replays of a finished key from being told "busy".
  *
  * Answers with a word, or with the stored answer as JSON: one plain value costs a new key, which carries none, half of
- * what a row of columns does. For the same reason a new key is only known not to exist, not fetched.
+ * what a row of columns does.
  *
  * The window is the schema's, not the caller's: servers of several settings agree on what has expired, so that what was
  * answered 410 once stays so.
+ *
+ * @param partitions - Those that there are. Each has a look of its own, bounded by constants, so that the plan which
+ * Postgres keeps for it knows, and locks, that partition alone: a plan for any key would lock every partition at each
+ * claim. The last look is for any other key, whatever partitions come to be.
  */
-export function claimSql(schema: string): string {
+export function claimSql(schema: string, partitions: readonly Partition[]): string {
   const s = quoteIdentifier(schema);
+  const look = (
+    bounds: string,
+  ): string => `SELECT k.fingerprint, k.status, k.headers, k.body, k.body_omitted, k.created_at, k.expired_at
+      INTO r FROM ${s}.keys k WHERE k.tenant = p_tenant AND k.scope = p_scope AND k.key = p_key${bounds};`;
+  const newestFirst = [opaque, ...partitions.toSorted((a, b) => (a.from < b.from ? 1 : -1))];
+  const looks = newestFirst.map(({ from, to }, index) => {
+    const [low, high] = [from, to].map((bound) => `${quoteLiteral(bound)} COLLATE "C"`);
+    return `${index > 0 ? "ELSIF" : "IF"} p_key >= ${low} AND p_key < ${high} THEN
+    ${look(` AND k.key >= ${low} AND k.key < ${high}`)}`;
+  });
   const body = `
 DECLARE
   now_ms bigint := floor(extract(epoch FROM ${s}.clock()) * 1000);
@@ -31,14 +45,17 @@ DECLARE
   m record;
   r record;
 BEGIN
-  SELECT version, window_ms, horizon, dropped_through, EXISTS (
-      SELECT FROM ${s}.keys k WHERE k.tenant = p_tenant AND k.scope = p_scope AND k.key = p_key) AS present
-    INTO STRICT m FROM ${s}.meta;
+  SELECT version, window_ms, horizon, dropped_through INTO STRICT m FROM ${s}.meta;
   IF m.version <> p_version THEN
     RETURN 'version';
   ELSIF v7 AND (p_key < m.dropped_through OR p_key < ${keyBoundSql("now_ms - m.window_ms")}) THEN
     RETURN 'expired';
-  ELSIF NOT m.present THEN
+  END IF;
+  ${looks.join("\n  ")}
+  ELSE
+    ${look("")}
+  END IF;
+  IF NOT FOUND THEN
     IF v7 AND p_key >= ${keyBoundSql(`now_ms + ${admittedAhead}`)} THEN
       RETURN 'beyond';
     ELSIF v7 AND p_key >= m.horizon THEN
@@ -46,10 +63,7 @@ BEGIN
       RETURN 'lagging';
     END IF;
     RETURN CASE WHEN locked THEN 'new' ELSE 'busy' END;
-  END IF;
-  SELECT k.fingerprint, k.status, k.headers, k.body, k.body_omitted, k.created_at, k.expired_at INTO STRICT r
-    FROM ${s}.keys k WHERE k.tenant = p_tenant AND k.scope = p_scope AND k.key = p_key;
-  IF NOT v7 AND (r.expired_at IS NOT NULL OR extract(epoch FROM r.created_at) * 1000 < now_ms - m.window_ms) THEN
+  ELSIF NOT v7 AND (r.expired_at IS NOT NULL OR extract(epoch FROM r.created_at) * 1000 < now_ms - m.window_ms) THEN
     RETURN 'expired';
   ELSIF r.fingerprint <> p_fingerprint THEN
     RETURN 'mismatch';
@@ -59,6 +73,6 @@ BEGIN
 END
 `;
   return `
-CREATE FUNCTION ${s}.claim(p_tenant text, p_scope text, p_key text, p_fingerprint bytea, p_version integer)
+CREATE OR REPLACE FUNCTION ${s}.claim(p_tenant text, p_scope text, p_key text, p_fingerprint bytea, p_version integer)
 RETURNS text LANGUAGE plpgsql VOLATILE AS ${quoteLiteral(body)};`;
 }

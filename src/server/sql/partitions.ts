@@ -2,6 +2,9 @@ import { quoteIdentifier, quoteLiteral } from "./identifier.js";
 
 const day = 86_400_000;
 
+/** All keys but v7 are in one partition. */
+export const opaque: Partition = { name: "keys_opaque", from: "o", to: "p" };
+
 /** Partitions are made this far ahead, ms: a job that fails on a Friday has until the next. */
 export const madeAhead: number = 7 * day;
 
@@ -35,26 +38,44 @@ export interface Partition {
   readonly to: string;
 }
 
-/** A partition's name tells its bounds, so that a table which was detached and not yet dropped can be told, too. */
-export const partitionName: RegExp = /^keys_\d{8}_(\d{8})$/;
-
 /**
- * The partitions that are to follow those below `from`: a day each, up to {@link madeAhead} of `now`. Days whose keys
- * are past the window already share one, so that there is never a gap, however long nobody asked or however wrong the
- * clock was.
+ * The partitions that are to follow those below `from`, up to {@link madeAhead} of `now`. There is never a gap: days
+ * that have passed already share one, however long nobody asked or however wrong the clock was.
  *
  * @param now - The database's time, ms since 1970.
  */
 export function partitionsAfter(from: number, now: number, window: number): Partition[] {
-  const first = Math.max(from, startOfDay(now - window));
-  const partitions = first > from ? [partition(from, first)] : [];
-  for (let start = first; start <= now + madeAhead; start += day) partitions.push(partition(start, start + day));
+  const partitions: Partition[] = [];
+  const width = widthFor(window);
+  let end = from;
+  while (end <= now + madeAhead) {
+    const start = end;
+    // What came before today needs no more than one: a new schema knows no key of it.
+    end = Math.max(start + width, startOfDay(now));
+    partitions.push(partition(start, end));
+  }
   return partitions;
+}
+
+/**
+ * Days, for a window of about a month; longer for longer ones. Some forty partitions at most, as each is a table and a
+ * branch of the claim, and no key is kept more than a thirtieth too long.
+ */
+function widthFor(window: number): number {
+  return Math.max(1, Math.round(window / day / 32)) * day;
 }
 
 function partition(from: number, to: number): Partition {
   return { name: `keys_${date(from)}_${date(to)}`, from: keyBound(from), to: keyBound(to) };
 }
+
+/** A partition from its name, which tells its bounds: a table that was detached and not yet dropped must be known, too. */
+export function parsePartition(name: string): Partition | undefined {
+  const [, from, to] = /^keys_(\d{8})_(\d{8})$/.exec(name) ?? [];
+  return from && to ? { name, from: keyBound(timeOf(from)), to: keyBound(timeOf(to)) } : undefined;
+}
+
+const timeOf = (date: string): number => Date.parse(date.replace(/(....)(..)(..)/, "$1-$2-$3"));
 
 const date = (time: number): string => new Date(time).toISOString().slice(0, 10).replaceAll("-", "");
 

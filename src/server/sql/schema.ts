@@ -1,6 +1,5 @@
-import { claimSql } from "./claim.js";
 import { quoteIdentifier, quoteLiteral } from "./identifier.js";
-import { keyBound, startOfDay } from "./partitions.js";
+import { keyBound, opaque, startOfDay } from "./partitions.js";
 
 /** What a migration is made for. Times in ms. */
 export interface MigrationContext {
@@ -58,8 +57,7 @@ CREATE TABLE ${s}.keys (
   expired_at timestamptz,
   PRIMARY KEY (tenant, scope, key)
 ) PARTITION BY RANGE (key);
-CREATE TABLE ${s}.keys_opaque PARTITION OF ${s}.keys FOR VALUES FROM ('o') TO ('p');
+CREATE TABLE ${s}.keys_opaque PARTITION OF ${s}.keys FOR VALUES FROM ('${opaque.from}') TO ('${opaque.to}');
 CREATE INDEX keys_opaque_created_at ON ${s}.keys_opaque (created_at) WHERE expired_at IS NULL;
-CREATE INDEX keys_opaque_expired_at ON ${s}.keys_opaque (expired_at) WHERE expired_at IS NOT NULL;
-${claimSql(schema)}`;
+CREATE INDEX keys_opaque_expired_at ON ${s}.keys_opaque (expired_at) WHERE expired_at IS NOT NULL;`;
 }
