@@ -30,7 +30,7 @@ process.once("exit", () => {
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130));
 
 build(dist);
-const before = machine();
+const before = machine(["ky", "better-sqlite3", "idb-keyval", "playwright"]);
 const results = [];
 for (const name of parts.filter((part) => named.length === 0 || named.includes(part))) {
   const started = performance.now();
@@ -42,4 +42,4 @@ for (const name of parts.filter((part) => named.length === 0 || named.includes(p
   print(name, rows, seconds);
 }
 // Parts, or a quick look, are not worth keeping.
-if (named.length === 0 && !quick) write(results, before, machine());
+if (named.length === 0 && !quick) write(join(root, "bench/README.md"), results, before, machine());

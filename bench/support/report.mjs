@@ -1,8 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
 
-const readme = fileURLToPath(new URL("../README.md", import.meta.url));
 const [begin, end] = ["<!-- figures -->", "<!-- /figures -->"];
 
 const columns = ["what", "measured", "beside it", "ratio", "budget", "verdict"];
@@ -21,7 +19,7 @@ export function print(name, rows, seconds) {
 }
 
 /** Puts the figures of a whole run in the place of the last ones. */
-export function write(results, before, after) {
+export function write(readme, results, before, after) {
   const { date, hardware, system, node, packages } = before;
   const busy = Math.max(before.load, after.load);
   const load =
