@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import type { Socket } from "node:net";
 import { drizzle as drizzleOnPg } from "drizzle-orm/node-postgres";
 import { drizzle as drizzleOnPostgres } from "drizzle-orm/postgres-js";
 import { type SQL, sql } from "drizzle-orm/sql";
@@ -9,7 +11,8 @@ import type { AnyDatabase, TransactionRunner } from "../../../src/server/index.j
 /** What a database is reached with, as `db` takes it. */
 export interface Driver {
   readonly name: string;
-  open(url: string, max?: number): OpenDriver;
+  /** @param socket - makes the sockets, for those who look at what goes over them */
+  open(url: string, max?: number, socket?: () => Socket): OpenDriver;
 }
 
 /** A driver with its connections. */
@@ -21,17 +24,28 @@ export interface OpenDriver {
   end(): Promise<void>;
 }
 
-const poolOf = (url: string, max: number, pipeline = false): pg.Pool => {
-  const pool = new pg.Pool({ connectionString: url, max, pipeline });
+const poolOf = (url: string, max: number, socket?: () => Socket, pipeline = false): pg.Pool => {
+  const pool = new pg.Pool({ connectionString: url, max, pipeline, ...(socket && { stream: socket }) });
   // Tests cut connections; unheard, that would end the process.
   pool.on("error", () => {});
   return pool;
 };
 
+const sqlOf = (url: string, max: number, socket?: () => Socket, prepare = true): postgres.Sql => {
+  const connected = async (): Promise<Socket | undefined> => {
+    const { hostname, port } = new URL(url);
+    const made = socket?.().connect(Number(port), hostname);
+    if (made !== undefined) await once(made, "connect");
+    return made;
+  };
+  const options = { max, prepare, onnotice: () => {}, ...(socket && { socket: connected }) };
+  return postgres(url, options as postgres.Options<Record<string, never>>);
+};
+
 const onPg = (name: string, pipeline: boolean): Driver => ({
   name,
-  open(url, max = 20) {
-    const pool = poolOf(url, max, pipeline);
+  open(url, max = 20, socket) {
+    const pool = poolOf(url, max, socket, pipeline);
     return {
       db: pool,
       query: async (tx: pg.PoolClient, text, values) => (await tx.query(text, values)).rows,
@@ -42,8 +56,8 @@ const onPg = (name: string, pipeline: boolean): Driver => ({
 
 const onPostgres = (name: string, prepare: boolean): Driver => ({
   name,
-  open(url, max = 20) {
-    const db = postgres(url, { max, prepare, onnotice: () => {} });
+  open(url, max = 20, socket) {
+    const db = sqlOf(url, max, socket, prepare);
     return {
       db,
       query: (tx: postgres.ReservedSql, text, values) => tx.unsafe(text, values as string[]),
@@ -66,8 +80,8 @@ const throughOrm = <Tx>(
 
 const kysely: Driver = {
   name: "Kysely on pg",
-  open(url, max = 20) {
-    const own = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: poolOf(url, max) }) });
+  open(url, max = 20, socket) {
+    const own = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: poolOf(url, max, socket) }) });
     const query = (tx: Transaction<unknown>, text: string, values: unknown[]) =>
       tx.executeQuery(CompiledQuery.raw(text, values));
     const db = {
@@ -84,8 +98,8 @@ const kysely: Driver = {
 
 const drizzlePg: Driver = {
   name: "Drizzle on pg",
-  open(url, max = 20) {
-    const pool = poolOf(url, max);
+  open(url, max = 20, socket) {
+    const pool = poolOf(url, max, socket);
     const own = drizzleOnPg(pool);
     type Tx = Parameters<Parameters<typeof own.transaction>[0]>[0];
     const query = (tx: Tx, text: string, values: unknown[]) => tx.execute(template(text, values));
@@ -100,8 +114,8 @@ const drizzlePg: Driver = {
 
 const drizzlePostgres: Driver = {
   name: "Drizzle on postgres",
-  open(url, max = 20) {
-    const client = postgres(url, { max, onnotice: () => {} });
+  open(url, max = 20, socket) {
+    const client = sqlOf(url, max, socket);
     const own = drizzleOnPostgres(client);
     type Tx = Parameters<Parameters<typeof own.transaction>[0]>[0];
     const query = (tx: Tx, text: string, values: unknown[]) => tx.execute(template(text, values));
