@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
-import { commitFinder, framer, saysCommitted } from "./pg-wire.js";
+import { commitFinder, commitResult, framer } from "./pg-wire.js";
 
 /** What becomes of a COMMIT: it never arrives, or its answer never does. */
 export type CommitFault = "lost on the way there" | "lost on the way back";
@@ -58,7 +58,9 @@ export async function startPgProxy(target: () => string): Promise<PgProxy> {
     server.on("data", (chunk) => {
       for (const message of fromServer(chunk)) {
         if (pair.dead) return;
-        if (awaiting && saysCommitted(message)) return strike(pair);
+        const result = awaiting ? commitResult(message) : undefined;
+        if (result === "committed") return strike(pair);
+        if (result === "failed") awaiting = false;
         client.write(message.bytes);
       }
     });

@@ -60,8 +60,11 @@ export function commitFinder(): (message: Message) => boolean {
   };
 }
 
-/** Whether a server's message says that a COMMIT took place. */
-export const saysCommitted = ({ type, body }: Message): boolean =>
-  type === "C" && body.toString("latin1") === "COMMIT\0";
+/** What a server's message says about the COMMIT before it; undefined where it is about something else. */
+export function commitResult({ type, body }: Message): "committed" | "failed" | undefined {
+  if (type === "E") return "failed";
+  const tag = type === "C" ? body.toString("latin1") : "";
+  return tag === "COMMIT\0" ? "committed" : tag === "ROLLBACK\0" ? "failed" : undefined;
+}
 
 const commits = (sql: string): boolean => sql.split(";").some((statement) => /^\s*(commit|end)\b/i.test(statement));
