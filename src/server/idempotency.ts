@@ -11,11 +11,16 @@ import { migrate } from "./migrate.js";
 import { observed } from "./observe.js";
 import type { ResolvedOptions } from "./options.js";
 import { problem } from "./problem.js";
+import { type RetentionSchedule, scheduleRetention } from "./retention/schedule.js";
+import { type RetentionStatus, retentionStatus } from "./retention/status.js";
+import { type RetentionOptions, type RetentionReport, runRetention } from "./retention.js";
 import { checkRequest, checkRunOptions, type RunOptions, type RunRequest } from "./run-options.js";
 import { explainSchema, schemaVersion } from "./schema-state.js";
+import { sessionsOf } from "./sessions/open.js";
 import type { Sessions } from "./sessions/session.js";
 import { quoteIdentifier } from "./sql/identifier.js";
 import { replayOf } from "./stored.js";
+import { withSession } from "./use-session.js";
 
 /** How often one request may come to nothing, for others' sake, before it is told to come back. */
 const maxAttempts = 4;
@@ -65,6 +70,44 @@ export class Idempotency<Tx = Connection, R = unknown> {
       this.#migrating = undefined;
     });
     return this.#migrating;
+  }
+
+  /**
+   * One run of the retention job: partitions ahead, and what is past the window away. Any number of servers may; it may
+   * die anywhere, and nothing depends on it but room. Its role owns the schema.
+   *
+   * @throws StoreError `unavailable`, `newer_schema` where the schema is not this code's.
+   * @throws MisuseError `bad_option` where `db` is no pool: see {@link RetentionOptions.db}.
+   */
+  async runRetention(options?: RetentionOptions): Promise<RetentionReport> {
+    return runRetention(this.#retentionSessions(options), this.#options.schema);
+  }
+
+  /**
+   * Runs the retention job in this process, until the function that is returned is called.
+   *
+   * @throws MisuseError `bad_option`
+   */
+  startRetention(options: RetentionOptions & RetentionSchedule = {}): () => Promise<void> {
+    const sessions = this.#retentionSessions(options);
+    return scheduleRetention(() => runRetention(sessions, this.#options.schema), options);
+  }
+
+  /**
+   * How the database keeps what is promised, for gauges.
+   *
+   * @throws StoreError `unavailable`, `newer_schema` where the schema is not this code's.
+   */
+  async retentionStatus(): Promise<RetentionStatus> {
+    const { schema, window } = this.#options;
+    return withSession(this.#engine.sessions, (session) => retentionStatus(session, schema, window));
+  }
+
+  #retentionSessions({ db }: RetentionOptions = {}): Sessions {
+    if (db === undefined) return this.#engine.sessions;
+    const sessions = sessionsOf(db);
+    if (sessions === undefined) throw new MisuseError("bad_option", { detail: "`db` is no pool that samekey knows" });
+    return sessions;
   }
 
   /**

@@ -23,5 +23,8 @@ export type { Idempotency } from "./idempotency.js";
 export type { ServerEvent, ServerEventKind } from "./observe.js";
 export type { IdempotencyOptions } from "./options.js";
 export type { ProblemCode } from "./problem.js";
+export type { RetentionSchedule } from "./retention/schedule.js";
+export type { RetentionStatus } from "./retention/status.js";
+export type { RetentionOptions, RetentionReport } from "./retention.js";
 export type { Fallback, RunOptions, RunRequest, Seal } from "./run-options.js";
 export { contractFetch, idempotentFetch, type WebHandler, type WebOptions } from "./web.js";

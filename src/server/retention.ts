@@ -1,3 +1,4 @@
+import type { AnyDatabase } from "./driver.js";
 import { lockSql, planPartitions } from "./migrate.js";
 import { partitionTables } from "./partition-tables.js";
 import { bounded, patiently } from "./retention/busy.js";
@@ -7,6 +8,17 @@ import { readSchema, type SchemaState, schemaFault, schemaVersion } from "./sche
 import type { Session, Sessions } from "./sessions/session.js";
 import { boundTime } from "./sql/partitions.js";
 import { inTransaction, withSession } from "./use-session.js";
+
+/** Options of the retention job. */
+export interface RetentionOptions {
+  /**
+   * A pool of its own for the job: of a role that owns the schema, where the server's may not change it, or where the
+   * server's `db` is a query builder, which runs every statement in a transaction.
+   *
+   * @defaultValue the server's `db`
+   */
+  readonly db?: AnyDatabase | undefined;
+}
 
 /** What one run of the retention job did. */
 export interface RetentionReport {
@@ -22,18 +34,28 @@ export interface RetentionReport {
   readonly forgotten: number;
 }
 
+/** What a run goes by. */
+export interface RunSettings {
+  /** This process's clock, ms since 1970. */
+  readonly clock: () => number;
+  /** How long a detach may wait for older transactions, ms, before it is left to the database and the next run. */
+  readonly patience: number;
+}
+
+const usual: RunSettings = { clock: Date.now, patience: 10_000 };
+
 /**
  * One run: makes partitions ahead, drops those past the window, and opaque keys past twice the window. Nothing depends
  * on it but room: what has expired is answered so with or without it. It may be killed anywhere, and run by many.
  *
- * @param clock - This process's, ms since 1970.
  * @throws StoreError `unavailable`, `newer_schema` where the schema is not this code's.
  */
 export async function runRetention(
   db: Sessions,
   schema: string,
-  clock: () => number = Date.now,
+  settings: Partial<RunSettings> = {},
 ): Promise<RetentionReport> {
+  const { clock, patience } = { ...usual, ...settings };
   const state = await withSession(db, (session) => stateOf(session, schema));
   const made = (await patiently(() => withSession(db, (session) => makePartitions(session, schema, clock())))) ?? [];
 
@@ -44,7 +66,7 @@ export async function runRetention(
   const dropped: string[] = [];
   for (const table of due) {
     // One detach at a time, and the oldest first: Postgres allows no second one while one is pending.
-    if (!(await dropPartition(db, schema, table, clock()))) break;
+    if (!(await dropPartition(db, schema, table, clock(), patience))) break;
     dropped.push(table.name);
   }
   return {

@@ -8,7 +8,7 @@ const lockTimeout = 1_000;
 const statementTimeout = 10_000;
 
 /** To begin the job's transactions with. */
-export const bounded = `SELECT set_config('lock_timeout', '${lockTimeout}', true), set_config('statement_timeout', '${statementTimeout}', true)`;
+export const bounded: string = `SELECT set_config('lock_timeout', '${lockTimeout}', true), set_config('statement_timeout', '${statementTimeout}', true)`;
 
 const tries = 3;
 

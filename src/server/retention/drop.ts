@@ -9,12 +9,6 @@ import { bounded, patiently } from "./busy.js";
 import { takesTurn } from "./turn.js";
 
 /**
- * A detach waits for the transactions that were under way when it began. Nobody waits for it meanwhile; after this
- * long, ms, it is left to the database, and the next run finishes it.
- */
-const patience = 10_000;
-
-/**
  * Takes away a partition all of whose keys are past the window, or part of it that an earlier run left.
  *
  * The mark comes first, and is durable before anything else happens: from then on its keys are answered 410, whatever
@@ -28,12 +22,13 @@ export async function dropPartition(
   schema: string,
   table: PartitionTable,
   now: number,
+  patience: number,
 ): Promise<boolean> {
   const marked = await patiently(() => withSession(db, (session) => mark(session, schema, table, now)));
   if (!marked) return false;
   const gone = await patiently(async () => {
     if (table.state !== "attached") return table.state === "detached" || finishDetach(db, schema, table.name);
-    return detach(db, schema, table.name);
+    return detach(db, schema, table.name, patience);
   });
   if (!gone) return false;
   const dropped = await patiently(() => withSession(db, (session) => drop(session, schema, table.name)));
@@ -61,7 +56,11 @@ function mark(session: Session, schema: string, { to }: PartitionTable, now: num
   );
 }
 
-async function detach(db: Sessions, schema: string, name: string): Promise<boolean> {
+/**
+ * A detach waits for the transactions that were under way when it began, and nobody waits for it meanwhile. Past its
+ * patience it is left to the database, and the next run finishes it.
+ */
+async function detach(db: Sessions, schema: string, name: string, patience: number): Promise<boolean> {
   const session = await db.connect();
   let timer: NodeJS.Timeout | undefined;
   let failed = true;
