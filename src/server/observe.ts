@@ -42,7 +42,8 @@ export async function observed<Tx>(
   try {
     const outcome = await run(async (execution) => {
       const answer = await handled.time(() => handler(execution));
-      refused = (answer.disposition ?? dispositionOf(answer.status)) === "refused";
+      // An answer that is none is told by whoever checks it.
+      refused = (answer?.disposition ?? dispositionOf(answer?.status)) === "refused";
       return answer;
     });
     tell(outcome.kind === "executed" && refused ? "refused" : outcome.kind, outcome.status);

@@ -95,6 +95,12 @@ describe("an observer", () => {
     expect(events).toEqual([expect.objectContaining({ kind: "failed", status: undefined, attempts: 1 })]);
   });
 
+  it("leaves it to the engine to say that a handler answered with nothing", async () => {
+    const run = observed().run(request(v7()), (() => undefined) as never);
+    await expect(run).rejects.toMatchObject({ code: "bad_option" });
+    expect(kinds()).toEqual(["failed"]);
+  });
+
   it("is told of a handler past its deadline, with its time so far, and of a database that is away", async () => {
     const goOn = gate();
     await observed({ handlerTimeout: 50 }).run(request(v7()), async () => {
