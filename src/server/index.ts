@@ -1,6 +1,6 @@
 /**
  * The server half of the contract, on Postgres: `createIdempotency`, framework-neutral. Adapters have entries of their
- * own: `samekey/server/fastify`.
+ * own: `samekey/server/fastify`, `samekey/server/express`.
  */
 export type { Answer, Disposition, HeaderInput, HeaderPair, Outcome, OutcomeKind } from "./answer.js";
 export { type Contract, contractPath } from "./contract.js";
@@ -26,5 +26,6 @@ export type { ProblemCode } from "./problem.js";
 export type { RetentionSchedule } from "./retention/schedule.js";
 export type { RetentionStatus } from "./retention/status.js";
 export type { RetentionOptions, RetentionReport } from "./retention.js";
+export type { RouteOptions } from "./route-options.js";
 export type { Fallback, RunOptions, RunRequest, Seal } from "./run-options.js";
 export { contractFetch, idempotentFetch, type WebHandler, type WebOptions } from "./web.js";

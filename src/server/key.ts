@@ -17,8 +17,8 @@ const uuidV7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]
 export function parseKey(header: string | readonly string[] | null | undefined): ParsedKey {
   const lines = typeof header === "string" ? [header] : (header ?? []);
   if (lines.length === 0) return { error: "idempotency_key_missing" };
-  // Not trimmed: HTTP does that, and a blank at the end would be what is left of a second, empty line.
-  const value = lines.length > 1 ? "" : (lines[0] ?? "");
+  // Not trimmed: HTTP does that. A comma at an end is what joining leaves of a second line that is empty.
+  const value = lines.length > 1 ? "" : (lines[0] ?? "").replace(/^,.*|.*,$/, "");
   const key = value.startsWith('"') ? quotedString.exec(value)?.[1]?.replace(/\\(.)/g, "$1") : value;
   return key !== undefined && visibleAscii.test(key) ? { key } : { error: "idempotency_key_invalid" };
 }

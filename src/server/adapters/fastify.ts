@@ -7,49 +7,52 @@
  * stored answer is the last word on the way out.
  */
 import { Buffer } from "node:buffer";
-import type { Readable } from "node:stream";
+import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { MisuseError } from "../../errors.js";
-import type { Answer, HeaderPair, Outcome } from "../answer.js";
+import { type HeaderPair, marks, type Outcome } from "../answer.js";
 import { contractAnswer } from "../contract.js";
-import type { Connection } from "../driver.js";
 import { fingerprint } from "../fingerprint.js";
 import type { Execution } from "../handler.js";
 import type { Idempotency } from "../idempotency.js";
 import { problem } from "../problem.js";
-import { bytesFrom, deferred, tap } from "./streams.js";
+import type { RouteOptions } from "../route-options.js";
+import { byName } from "./headers.js";
+import { bytesFrom, readAtMost } from "./streams.js";
+import { begin, isOwn, type Turn } from "./turn.js";
 
 /** Hooks for one route's options. */
 export interface IdempotentRoute {
-  preParsing(request: FastifyRequest, reply: FastifyReply, payload: Readable): Promise<Readable>;
+  preParsing(request: FastifyRequest, reply: FastifyReply, payload: Readable): Promise<Readable | FastifyReply>;
   preValidation(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
   onSend(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown>;
 }
 
 /** Made by {@link fastifyIdempotency}. */
-export interface FastifyIdempotency<C extends Connection> {
+export interface FastifyIdempotency<Tx> {
   /**
-   * The hooks of an idempotent route: spread them into its options.
+   * The hooks of an idempotent route: spread them into its options. How large its body may be says Fastify's `bodyLimit`.
    *
    * @param scope - the kind of operation, an explicit constant
    */
-  route(scope: string): IdempotentRoute;
+  route(scope: string, options?: Omit<RouteOptions<Tx>, "bodyLimit">): IdempotentRoute;
   /**
    * Inside the route's handler: the transaction's connection, the key, the deadline's signal.
    *
    * @throws MisuseError `bad_option` on a route without the hooks
    */
-  execution(request: FastifyRequest): Execution<C>;
+  execution(request: FastifyRequest): Execution<Tx>;
 }
 
 /** A request between its claim and its answer. */
-interface Session<C extends Connection> {
-  readonly body: Uint8Array[];
-  execution?: Execution<C> | undefined;
-  /** Hands the route's answer to the waiting transaction. */
-  answer?: (answer: Answer) => void;
+interface Session<Tx> {
+  readonly body: Uint8Array;
+  turn?: Turn<Tx>;
   /** What is to be sent, once it is known. */
   outcome?: Promise<Outcome>;
+  /** The reply's headers before the route began. */
+  before?: ReadonlySet<string>;
+  answered?: boolean;
 }
 
 /**
@@ -64,17 +67,27 @@ interface Session<C extends Connection> {
  * });
  * ```
  */
-export function fastifyIdempotency<C extends Connection>(
-  engine: Idempotency<C, FastifyRequest> | ((request: FastifyRequest) => Idempotency<C, FastifyRequest>),
-): FastifyIdempotency<C> {
+export function fastifyIdempotency<Tx>(
+  engine: Idempotency<Tx, FastifyRequest> | ((request: FastifyRequest) => Idempotency<Tx, FastifyRequest>),
+): FastifyIdempotency<Tx> {
   const choose = typeof engine === "function" ? engine : () => engine;
-  const sessions = new WeakMap<FastifyRequest, Session<C>>();
+  const sessions = new WeakMap<FastifyRequest, Session<Tx>>();
 
-  const route = (scope: string): IdempotentRoute => ({
-    async preParsing(request, _reply, payload) {
-      const session: Session<C> = { body: [] };
-      sessions.set(request, session);
-      return tap(payload, session.body);
+  const refuse = (request: FastifyRequest, reply: FastifyReply, outcome: Outcome): FastifyReply => {
+    sessions.set(request, { body: new Uint8Array(), outcome: Promise.resolve(outcome) });
+    return reply.send("");
+  };
+
+  const route: FastifyIdempotency<Tx>["route"] = (scope, options = {}) => ({
+    async preParsing(request, reply, payload) {
+      // Taken whole, before any parser: one that leaves the body to the handler would have us claim without it.
+      const body = await readAtMost(payload, request.routeOptions.bodyLimit);
+      if (body !== undefined) {
+        sessions.set(request, { body });
+        return giveBack(payload, body);
+      }
+      reply.header("connection", "close");
+      return refuse(request, reply, problem("body_too_large"));
     },
 
     async preValidation(request, reply) {
@@ -82,66 +95,64 @@ export function fastifyIdempotency<C extends Connection>(
       if (session === undefined) return;
       const idempotency = choose(request);
       const tenant = await idempotency.tenantOf(request);
-      if (tenant === undefined) {
-        session.outcome = Promise.resolve(problem("unauthenticated"));
-        return reply.send("");
-      }
+      if (tenant === undefined) return refuse(request, reply, problem("unauthenticated"));
       const claim = {
         tenant,
         scope,
         key: request.headers["idempotency-key"],
-        fingerprint: fingerprintOf(request, session.body),
+        fingerprint: fingerprint({
+          method: request.method,
+          target: request.originalUrl,
+          contentType: request.headers["content-type"],
+          body: session.body,
+        }),
       };
-      // The route is the engine's handler, turned inside out: it begins where the execution is handed over, and ends
-      // in onSend, with whatever the route, its validation or its error handler answers.
-      const started = deferred<Execution<C> | undefined>();
-      const answered = deferred<Answer>();
-      const outcome = idempotency.run(claim, (execution) => {
-        // A route runs once. If its effects were undone, recording its answer a second time would lose them.
-        if (session.execution !== undefined) throw new Error("the route cannot be run again");
-        session.answer = answered.resolve;
-        started.resolve(execution);
-        return answered.promise;
-      });
-      outcome.then(() => started.resolve(undefined), started.reject);
-      session.execution = await started.promise;
+      session.before = new Set(Object.keys(reply.getHeaders()));
+      // The turn ends in onSend, with whatever the route, its validation or its error handler answers.
+      session.turn = await begin((handler) => idempotency.run(claim, handler, { ...options, rerun: false }));
       // Set only now: a claim that failed is the error handler's to answer, not onSend's.
-      session.outcome = outcome.catch((error) => {
-        request.log.error({ err: error }, "the answer could not be stored");
+      session.outcome = session.turn.outcome.catch((error) => {
+        request.log.error({ err: withoutValues(error) }, "the answer could not be stored");
         return problem("not_stored");
       });
-      if (session.execution === undefined) return reply.send("");
+      if (session.turn.execution === undefined) return reply.send("");
       // The deadline may pass before the route answers.
       session.outcome.then(() => {
-        if (session.answer !== undefined) reply.send("");
+        if (!session.answered) reply.send("");
       });
     },
 
     async onSend(request, reply, payload) {
       const session = sessions.get(request);
       if (session?.outcome === undefined) return payload;
-      const { answer } = session;
-      delete session.answer;
-      const cancel = (error: unknown): never => {
-        answer?.({ status: 500 });
-        throw error;
-      };
+      const { turn } = session;
+      session.answered = true;
       if (payload instanceof Response) {
         setHeaders(reply.code(payload.status), [...payload.headers]);
       }
-      const body = answer === undefined ? payload : await bytesFrom(payload).catch(cancel);
-      answer?.({ status: reply.statusCode, headers: reply.getHeaders(), body: body as Buffer | null });
-      const { kind, status, headers, body: stored } = await session.outcome;
+      let body = payload;
+      if (turn?.execution !== undefined) {
+        const bytes = await bytesFrom(payload).catch((error: unknown) => {
+          turn.answer({ status: 500 });
+          throw error;
+        });
+        turn.answer({ status: reply.statusCode, headers: reply.getHeaders(), body: bytes });
+        body = bytes;
+      }
+      const outcome = await session.outcome;
+      const { status, headers, body: stored } = outcome;
       for (const name of marks) reply.removeHeader(name);
-      if (kind === "executed" || kind === "released") {
+      if (isOwn(outcome)) {
         setHeaders(
           reply,
           headers.filter(([name]) => marks.includes(name)),
         );
         return body;
       }
-      // Whatever was put together for this reply gives way to what the engine says.
-      for (const name of ["content-type", "content-length"]) reply.removeHeader(name);
+      // Whatever was put together for this reply gives way to what the engine says; most of all a route's, if it ran.
+      const names =
+        turn?.execution === undefined ? ["content-type", "content-length"] : Object.keys(reply.getHeaders());
+      for (const name of names) if (!session.before?.has(name)) reply.removeHeader(name);
       setHeaders(reply.code(status), headers);
       return stored && Buffer.from(stored);
     },
@@ -150,7 +161,7 @@ export function fastifyIdempotency<C extends Connection>(
   return {
     route,
     execution(request) {
-      const execution = sessions.get(request)?.execution;
+      const execution = sessions.get(request)?.turn?.execution;
       if (execution === undefined) throw new MisuseError("bad_option", { detail: "the route has no such hooks" });
       return execution;
     },
@@ -174,20 +185,19 @@ export function fastifyContract(
   };
 }
 
-const marks: readonly string[] = ["idempotency-status", "idempotency-replayed"];
-
 function setHeaders(reply: FastifyReply, headers: readonly HeaderPair[]): void {
-  for (const name of new Set(headers.map(([name]) => name))) {
-    const values = headers.filter(([other]) => other === name).map(([, value]) => value);
-    reply.header(name, values.length === 1 ? values[0] : values);
-  }
+  for (const [name, values] of byName(headers)) reply.header(name, values);
 }
 
-function fingerprintOf(request: FastifyRequest, chunks: readonly Uint8Array[]): Uint8Array {
-  return fingerprint({
-    method: request.method,
-    target: request.originalUrl,
-    contentType: request.headers["content-type"],
-    body: Buffer.concat(chunks),
-  });
+/** The body for the parser, as if nobody had read it. */
+function giveBack(payload: Readable, body: Uint8Array): Readable {
+  const again = Readable.from(body.length === 0 ? [] : [body], { objectMode: false });
+  // Where a decoder sits in front, it tells the parser here how many bytes came over the wire.
+  return Object.assign(again, { receivedEncodedLength: Reflect.get(payload, "receivedEncodedLength") });
+}
+
+/** An error for the log: Postgres puts the values of rows into what is left out here. */
+function withoutValues(error: unknown): object {
+  const { name, message, stack, code } = error as Error & { code?: unknown };
+  return { name, message, stack, code };
 }

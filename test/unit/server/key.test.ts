@@ -30,6 +30,8 @@ describe("the Idempotency-Key header", () => {
     ["surrounded by blanks", " abc "],
     ["two lines joined", "abc, def"],
     ["two lines joined, the second one empty", "abc, "],
+    ["two lines joined and trimmed, the second one empty", "abc,"],
+    ["two lines joined and trimmed, the first one empty", ",abc"],
     ["two quoted lines joined", '"abc", "abc"'],
     ["two lines", ["abc", "abc"]],
   ])("is refused when %s", (_, header) => {
