@@ -1,6 +1,6 @@
 /** The verbs of one tick, in the order of their calls; neighbours of a kind by one statement. */
 
-import { type NewRecord, type OperationRecord, occupiesLane } from "../../core/record.js";
+import type { NewRecord, OperationRecord } from "../../core/record.js";
 import type { Inserted } from "../../store.js";
 import { applied } from "../stamp.js";
 import { PostgresFailure } from "./failure.js";
@@ -42,25 +42,23 @@ export async function perform(tx: Transaction, works: readonly Work[]): Promise<
   return outcomes;
 }
 
-/** As many of a kind as can share statements: no two of one id, nor two that enter one lane. */
+/** As many of a kind as can share statements: no two of one id. */
 function runAt(works: readonly Work[], start: number): Work[] {
   const run: Work[] = [];
   const seen = new Set<string>();
   for (const work of works.slice(start, start + MOST)) {
-    const names = namesOf(work);
-    if (work.kind !== works[start]?.kind || names.some((name) => seen.has(name))) break;
-    for (const name of names) seen.add(name);
+    const id = idOf(work);
+    if (work.kind !== works[start]?.kind || (id !== undefined && seen.has(id))) break;
     run.push(work);
-    if (names.length === 0) break;
+    if (id === undefined) break;
+    seen.add(id);
   }
   return run;
 }
 
-function namesOf(work: Work): string[] {
-  if (work.kind === "update") return [work.id];
-  if (work.kind !== "insert") return [];
-  const { id, owner, lane } = work.record;
-  return occupiesLane(work.record as OperationRecord) ? [id, JSON.stringify([owner, lane])] : [id];
+function idOf(work: Work): string | undefined {
+  if (work.kind === "update") return work.id;
+  return work.kind === "insert" ? work.record.id : undefined;
 }
 
 async function performRun(tx: Transaction, run: readonly Work[]): Promise<Outcome[]> {

@@ -23,13 +23,14 @@ export interface Statements {
 
 export function statementsFor({ operations, counts, deltas }: Tables): Statements {
   return {
-    // Who is behind another in its lane has no time of its own. Two of one lane are never in one statement.
+    // Who is behind another in its lane, be it in this statement, has no time of its own.
     insert: `
       with given as (select * from json_to_recordset($2::text::json) as g(ord integer, ${ROW})),
       placed as (
-        select g.*, g.place = 0 and exists (
-          select from ${operations} f where f.sdk = $1 and f.owner = g.owner and f.lane = g.lane and f.place = 0
-        ) as behind from given g
+        select g.*, g.place = 0 and (
+          row_number() over (partition by g.owner, g.lane, g.place order by g.ord) > 1 or exists (
+            select from ${operations} f where f.sdk = $1 and f.owner = g.owner and f.lane = g.lane and f.place = 0
+          )) as behind from given g
       ),
       added as (
         insert into ${operations} (sdk, rev, id, owner, origin, key, name, intent, lane, state, held, place, due, since,

@@ -100,7 +100,7 @@ export class Transaction {
     return new Map(found.map((record) => [record.id, record]));
   }
 
-  /** Of several, no two have an id or a lane in common. */
+  /** Of several, no two have an id in common. */
   async insert(additions: readonly Addition[]): Promise<Inserted[]> {
     this.strict = true;
     await this.#lockLanes(additions.map(({ given }) => given));
@@ -109,6 +109,7 @@ export class Transaction {
       const missing = additions.filter((addition) => !answers.has(addition));
       if (tries === TRIES) throw neither(missing);
       const added = await this.#add(missing);
+      await this.#fillFronts(missing, added);
       for (const addition of missing) {
         const inserted = added.get(addition.row.id) ?? (await this.#standing(addition.given));
         if (inserted) answers.set(addition, inserted);
@@ -129,6 +130,17 @@ export class Transaction {
       if (found) fresh.set(row.id, { record: stampNew(given, Number(found["seq"]), isParked(found)) });
     }
     return fresh;
+  }
+
+  /** Those behind one of the same statement that was kept out may have nobody before them. */
+  async #fillFronts(additions: readonly Addition[], added: Map<string, Inserted>): Promise<void> {
+    const out = additions.filter(({ given, row }) => occupiesLane(given as OperationRecord) && !added.has(row.id));
+    for (const { given } of out) {
+      if (await this.#front(given)) continue;
+      const next = await this.#unpark(given);
+      const id = next && columnText(next.id);
+      if (id !== undefined && added.has(id)) added.set(id, { record: next as OperationRecord });
+    }
   }
 
   /** Writes plain changes; answers with what stands there now, by id, of those whose `before` was what stood there. */
@@ -267,13 +279,13 @@ export class Transaction {
   }
 
   /** The lane is locked. */
-  async #unpark({ owner, lane }: OperationRecord): Promise<void> {
+  async #unpark({ owner, lane }: NewRecord): Promise<OperationRecord | undefined> {
     const next = await this.record(
       "o.owner = $2 and o.lane = $3 and o.place = 1 order by o.seq limit 1 for update of o",
       columnText(owner),
       columnText(lane as string),
     );
-    if (next) await this.#written(changeOf(next, stampChange(next, next, false), null));
+    return next && this.#written(changeOf(next, stampChange(next, next, false), null));
   }
 }
 

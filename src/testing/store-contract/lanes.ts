@@ -48,6 +48,17 @@ export const lanes: readonly ContractCase[] = [
     same(claimed, [b.id], "the next of the lane is claimed with it");
   }),
 
+  on("one that joins an earlier operation takes no place in its lane", async ({ store }) => {
+    const { record: earlier } = await store.insert(newRecord({ intent: "order-1" }));
+    const made = await Promise.all(
+      [{ intent: "order-1" }, {}, {}].map((change) => store.insert(newRecord({ lane: "account-1", ...change }))),
+    );
+    const [joined, b, c] = made.map(({ record }) => record) as Three;
+    same([joined.id, b.parked, c.parked], [earlier.id, undefined, true], "the next one stands in front");
+    same(await store.get(b.id), b, "as it was told");
+    same(await claim(store), [earlier.id, b.id], "and can be claimed");
+  }),
+
   on("lanes of other names and owners are other lanes", async ({ store }) => {
     await threeInLane(store);
     for (const other of [{ lane: "account-2" }, { owner: "bob" }]) {
