@@ -34,8 +34,8 @@ export interface Passed {
 }
 
 export interface BadNetworkOptions {
-  /** The server behind it. */
-  readonly upstream: string;
+  /** The server behind it, or one for each request. */
+  readonly upstream: string | (() => string);
   /** Decides, request by request. */
   readonly fault: (request: Passing) => Fault;
   /** How long a request travels, in milliseconds. @defaultValue 0 */
@@ -100,7 +100,7 @@ async function pass(
   };
   const fault = options.fault(request);
   const forward = async (): Promise<Passed> => {
-    const answer = await exchange(upstream, incoming, request, agent);
+    const answer = await exchange(typeof upstream === "string" ? upstream : upstream(), incoming, request, agent);
     await onAnswer?.(request, answer);
     return answer;
   };
@@ -121,9 +121,7 @@ async function pass(
 
 /** Two copies of one request are under way at once. */
 async function twice(forward: () => Promise<Passed>): Promise<Passed> {
-  const first = forward();
-  const second = sleep(TWINS_APART).then(forward);
-  await first;
+  const [, second] = await Promise.all([forward(), sleep(TWINS_APART).then(forward)]);
   return second;
 }
 

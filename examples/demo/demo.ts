@@ -1,141 +1,138 @@
 /**
  * `npm run demo`: 200 transfers through a network that loses, repeats and cuts, by a worker that is killed again and
- * again. Fails unless every transfer happened exactly once.
+ * again, to a bank on two databases whose server is killed, and one of which crashes. Fails unless every transfer
+ * happened exactly once.
  *
- * `-- --seed 7` for other accidents; `-- --new-keys` to see what happens without one key for every attempt.
+ * `-- --seed 7` for other accidents; `-- --new-keys` to see what happens without one key for every attempt; `SHARDS=4`
+ * for more databases.
  */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import pg from "pg";
-import { startEmbeddedPostgres } from "../reference-server/embedded-postgres.js";
-import { audit, balances, totalBalance } from "./audit.js";
+import { freePort } from "../reference-server/free-port.js";
+import { audit, balances, moneyUnderWay, sum } from "./audit.js";
 import { startBadNetwork } from "./bad-network.js";
+import { Bank } from "./bank.js";
 import { HardLife } from "./hard-life.js";
-import { planTransfers } from "./plan.js";
+import { isAcross, planTransfers } from "./plan.js";
 import { seeded } from "./random.js";
+import { isKept, rowsOf } from "./report.js";
 import { LiveLine, table } from "./screen.js";
+import { Troubles } from "./troubles.js";
 import { Weather } from "./weather.js";
 
 const { values: options } = parseArgs({
   options: {
     transfers: { type: "string", default: "200" },
+    shards: { type: "string", default: process.env["SHARDS"] || "2" },
     seed: { type: "string", default: "1" },
     "new-keys": { type: "boolean", default: false },
   },
 });
-const transfers = planTransfers(Number(options.transfers));
+const shards = Number(options.shards);
+const transfers = planTransfers(Number(options.transfers), shards);
 const program = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
 /** After so many milliseconds something must have gone wrong. */
 const PATIENCE = 180_000;
+/** How long a shard is away, ms. */
+const AWAY = 2_000;
 /** What is to be ended at the end, the latest first. */
 const endings: (() => unknown)[] = [];
 const stopped = new AbortController();
 
 async function main(): Promise<boolean> {
   const startedAt = performance.now();
-  console.log("starting Postgres, the server, and a bad network between it and the worker");
+  console.log(`starting Postgres for each of ${shards} shards, the server, and bad networks around it`);
   heedSignals();
-  const postgres = await startEmbeddedPostgres();
-  endings.push(() => postgres.stop());
-  // The embedded Postgres brings handlers of its own, which would take the database away before the server is done.
-  heedSignals();
-  const pool = new pg.Pool({ connectionString: postgres.url, max: 1 });
-  pool.on("error", () => {});
-  endings.push(() => pool.end());
-  const upstream = await startServer(postgres.url);
-
   const random = seeded(Number(options.seed));
-  const weather = new Weather(random);
+  const [weather, inside] = [new Weather(random), new Weather(random)];
+  const port = await freePort();
+  const upstream = `http://127.0.0.1:${port}`;
   const network = await startBadNetwork({ upstream, ...weather });
   endings.push(() => network.close());
+  const between = await startBadNetwork({ upstream, ...inside });
+  endings.push(() => between.close());
+  const bank = await Bank.open(
+    { program: program("server.js"), shards, ports: [port], creditUrl: between.url },
+    endings,
+  );
+  // The embedded Postgres brings handlers of its own, which would take the database away before the server is done.
+  heedSignals();
+  const troubles = new Troubles(bank, [
+    { after: transfers.length / 4, what: (it) => it.restartServer() },
+    // The server that comes then has to do without that shard.
+    { after: transfers.length / 2, what: (it) => it.takeAway(shards - 1, AWAY, () => it.restartServer()) },
+  ]);
+  endings.push(() => troubles.over().catch(() => {}));
   const directory = await mkdtemp(join(tmpdir(), "samekey-demo-"));
   endings.push(() => rm(directory, { recursive: true, force: true }));
 
-  const [before, totalBefore] = [await balances(pool), await totalBalance(pool)];
+  const before = await balances(bank.pools);
+  const signal = AbortSignal.any([stopped.signal, AbortSignal.timeout(PATIENCE)]);
   const line = new LiveLine();
+  const keys = options["new-keys"] ? "new" : "same";
   const life = new HardLife({
     program: program("worker.js"),
-    args: [network.url, join(directory, "worker.sqlite"), options.transfers, options["new-keys"] ? "new" : "same"],
+    args: [network.url, join(directory, "worker.sqlite"), options.transfers, options.shards, keys],
     random,
-    signal: AbortSignal.any([stopped.signal, AbortSignal.timeout(PATIENCE)]),
+    signal,
     onProgress: () => {
       const { size } = life.settled;
-      const progress = `${size} of ${transfers.length} transfers · ${life.kills} kills · ${weather.attempts} attempts`;
-      line.update(size / transfers.length, progress);
+      const happened = `${life.kills + bank.kills} kills · ${bank.outages} crashes of a shard`;
+      const attempts = weather.attempts + inside.attempts;
+      line.update(
+        size / transfers.length,
+        `${size} of ${transfers.length} transfers · ${happened} · ${attempts} attempts`,
+      );
+      troubles.update(size);
     },
   });
   const counts = await life.run();
-  const told = life.settled.size;
+  await troubles.over();
+  const underWay = await drained(bank, line, signal);
   line.end();
 
-  const found = await audit(pool, transfers, before);
-  const totalAfter = await totalBalance(pool);
-  const { faults } = weather;
-  const rows = [
-    ["operations", transfers.length],
-    ["  of them succeeded, says the worker", counts.succeeded ?? 0],
-    ["  of them told to the settled hook", told],
-    ["kills (SIGKILL)", life.kills],
-    ["attempts", weather.attempts],
-    ["  requests lost", faults["lose request"]],
-    ["  responses lost after the commit", faults["lose response"]],
-    ["  responses cut off", faults["cut body"]],
-    ["  responses that found the worker dead", network.undelivered],
-    ["  requests duplicated", faults.duplicate],
-    ["  503 from a gateway", faults["503"]],
-    ["  stalled", faults.stall],
-    ["answers 409, a copy was under way", weather.busy],
-    ["answers replayed from the server's record", weather.replays],
-    ["ledger entries (two for each transfer)", found.entries],
-    ["duplicates", found.duplicates],
-    ["lost", found.lost],
-    ["balance before", totalBefore],
-    ["balance after", totalAfter],
-    ["accounts with a wrong balance", found.wrongBalances],
-  ] as const;
-  console.log(`\n${table(rows)}\n`);
-
-  const kept =
-    found.duplicates === 0 &&
-    found.lost === 0 &&
-    found.wrongBalances === 0 &&
-    totalAfter === totalBefore &&
-    counts.succeeded === transfers.length &&
-    told === transfers.length;
+  const after = await balances(bank.pools);
+  const findings = {
+    transfers: transfers.length,
+    across: transfers.filter((transfer) => isAcross(transfer, shards)).length,
+    counts,
+    life,
+    bank,
+    audit: await audit(bank.pools, transfers, before),
+    underWay,
+    balanceBefore: sum(before.values()),
+    balanceAfter: sum(after.values()),
+    weather,
+    inside,
+    undelivered: network.undelivered,
+  };
+  console.log(`\n${table(rowsOf(findings))}\n`);
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+  const kept = isKept(findings);
   console.log(kept ? `every transfer exactly once (${seconds} s)` : `THE PROMISE IS BROKEN (${seconds} s)`);
   return kept;
+}
+
+/** Waits until nothing is under way between the shards any more, or too much time is over. Resolves to what is left. */
+async function drained(bank: Bank, line: LiveLine, signal: AbortSignal): Promise<number> {
+  for (;;) {
+    const left = await moneyUnderWay(bank.pools);
+    if (left === 0 || signal.aborted) return left;
+    line.update(1, `all transfers made · ${left.toLocaleString("en")} under way between the shards`);
+    await sleep(100);
+  }
 }
 
 function heedSignals(): void {
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.removeAllListeners(signal).on(signal, () => stopped.abort(new Error(`stopped by ${signal}`)));
   }
-}
-
-async function startServer(databaseUrl: string): Promise<string> {
-  const child = spawn(process.execPath, [program("server.js")], {
-    env: { ...process.env, PORT: "0", DATABASE_URL: databaseUrl },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const exit = once(child, "exit");
-  endings.push(() => {
-    child.kill("SIGTERM");
-    return exit;
-  });
-  for await (const line of createInterface(child.stdout)) {
-    const url = /^listening on (\S+)$/.exec(line)?.[1];
-    if (url) return url;
-  }
-  throw new Error("the server did not start");
 }
 
 let kept = false;

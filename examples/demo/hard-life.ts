@@ -12,6 +12,8 @@ export interface HardLifeOptions {
   /** Called when something has happened. */
   readonly onProgress: () => void;
   readonly signal: AbortSignal;
+  /** How long a life lasts at least, and at most, in milliseconds; if it makes enough transfers, not so long. @defaultValue [800, 1800] */
+  readonly span?: readonly [number, number] | undefined;
 }
 
 /** Runs the worker, kills it in the middle of things, and starts it again, until one of its lives gets to the end. */
@@ -37,7 +39,7 @@ export class HardLife {
 
   /** One life. Resolves to `undefined` if it was cut short. */
   async #live(): Promise<Counts | undefined> {
-    const { program, args, signal, onProgress, random } = this.#options;
+    const { program, args, signal, onProgress, random, span: [least, most] = [800, 1_800] } = this.#options;
     signal.throwIfAborted();
     const child = fork(program, args);
     const abort = (): void => void child.kill("SIGKILL");
@@ -48,7 +50,7 @@ export class HardLife {
     let counts: Counts | undefined;
     child.on("message", (news: News) => {
       if (news.what === "done") counts = news.counts;
-      else if (news.what === "ready") timer ??= killIn(child, 800 + random() * 1_000);
+      else if (news.what === "ready") timer ??= killIn(child, least + random() * (most - least));
       else if (news.intent !== undefined) this.settled.add(news.intent);
       if (counts) clearTimeout(timer);
       else if (this.settled.size === limit) killIn(child, random() * 60);

@@ -6,7 +6,7 @@ import { createSdk, post } from "samekey";
 import { sqliteStore } from "samekey/stores/sqlite";
 import { type News, planTransfers, type Transfer } from "./plan.js";
 
-const [baseUrl = "", path = "", count = "0", keys = "same"] = process.argv.slice(2);
+const [baseUrl = "", path = "", count = "0", shards = "1", keys = "same"] = process.argv.slice(2);
 /** Resolves once the news is out of this process, so that what it tells of is not taken for told before. */
 const tell = (news: News): Promise<void> =>
   new Promise((done) => process.send?.(news, undefined, undefined, () => done()));
@@ -36,7 +36,7 @@ await tell({ what: "ready" });
 const resumed = sdk.resume();
 
 // Those that an earlier life has recorded are joined by their intent: nothing is sent for what is done.
-const left = planTransfers(Number(count)).entries();
+const left = planTransfers(Number(count), Number(shards)).entries();
 async function work(): Promise<void> {
   for (const [number, transfer] of left)
     await sdk.operation("transfer", transfer, { intent: `transfer-${number}` }).send();

@@ -1,9 +1,12 @@
 import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
-import type { Pool, PoolClient } from "pg";
 import { fastifyContract, fastifyIdempotency } from "../../src/server/adapters/fastify.js";
-import { contractPath, type Idempotency } from "../../src/server/index.js";
+import { contractPath } from "../../src/server/index.js";
 import { allowBrowsers } from "./cors.js";
-import { positive, type Transfer, transfer, transferSchema } from "./transfers.js";
+import { serveShards } from "./internal.js";
+import { readLedger } from "./ledger.js";
+import { account } from "./schemas.js";
+import type { Shards } from "./shards.js";
+import { type Transfer, transfer, transferSchema } from "./transfers.js";
 
 /**
  * The account a request acts for. Here a token `dev-<account id>` is enough, and none means `dev`; a real server looks
@@ -15,50 +18,49 @@ export function tenantOf({ headers }: FastifyRequest): string | undefined {
 }
 
 export interface AppOptions {
-  readonly pool: Pool;
-  readonly idempotency: Idempotency<PoolClient, FastifyRequest>;
+  readonly shards: Shards;
+  readonly creditToken: string;
 }
 
 /** The HTTP side: transfers under a key, and a ledger to count them in. */
-export function createApp({ pool, idempotency }: AppOptions): FastifyInstance {
-  const app = Fastify({ bodyLimit: 64 * 1024, forceCloseConnections: "idle" });
-  const once = fastifyIdempotency(idempotency);
+export function createApp({ shards, creditToken }: AppOptions): FastifyInstance {
+  const app = Fastify({
+    bodyLimit: 64 * 1024,
+    forceCloseConnections: "idle",
+    // A number in quotes would be routed as none, and then taken for one.
+    ajv: { customOptions: { coerceTypes: false } },
+  });
+  // The key lives where the effect does, so the engine is that of the source account's shard.
+  const once = fastifyIdempotency((request) => shards.ofRequest(request).idempotency);
   allowBrowsers(app);
+  serveShards(app, shards, creditToken);
 
   app.post<{ Body: Transfer }>(
     "/transfers",
     { ...once.route("transfers"), schema: { body: transferSchema } },
     async (request, reply) => {
       const { tx, key } = once.execution(request);
-      const { status, body } = await transfer(tx, key, request.body);
+      const { relay } = shards.of(request.body.src);
+      const { status, body } = await transfer({ tx, key, relay, shards: shards.all.length }, request.body);
       return reply.code(status).send(body);
     },
   );
 
-  app.get<{ Querystring: { account: number } }>(
+  app.get<{ Querystring: { account: string } }>(
     "/ledger",
-    {
-      schema: { querystring: { type: "object", required: ["account"], properties: { account: positive } } },
-    },
-    async ({ query: { account } }, reply) => {
-      const [found, entries] = await Promise.all([
-        pool.query("SELECT balance FROM accounts WHERE id = $1", [account]),
-        pool.query(
-          "SELECT transfer, kind, account, amount, key, created_at FROM ledger_entries WHERE account = $1 ORDER BY seq",
-          [account],
-        ),
-      ]);
-      if (found.rows.length === 0) return reply.code(404).send({ error: "unknown_account" });
-      const numbers = entries.rows.map((row) => ({ ...row, account: Number(row.account), amount: Number(row.amount) }));
-      return { account, balance: Number(found.rows[0].balance), entries: numbers };
+    { schema: { querystring: { type: "object", required: ["account"], properties: { account } } } },
+    async ({ query }, reply) => {
+      const found = await readLedger(shards.of(Number(query.account)).pool, Number(query.account));
+      return found ?? reply.code(404).send({ error: "unknown_account" });
     },
   );
 
-  app.get(contractPath, fastifyContract(idempotency));
+  app.get(contractPath, fastifyContract(shards));
 
-  app.get("/healthz", async () => {
-    await pool.query("SELECT 1");
-    return { ok: true };
+  app.get("/healthz", async (_request, reply) => {
+    const answering = await shards.answering();
+    const ok = answering.every(Boolean);
+    return reply.code(ok ? 200 : 503).send(ok ? { ok } : { ok, shards: answering });
   });
 
   return app;

@@ -1,13 +1,15 @@
 /**
  * `npm run server`. `PORT` (3000), `DATABASE_URL` (without it, an embedded Postgres whose data stay in
- * `.tmp/reference-server/<port>`, so that keys outlive a restart).
+ * `.tmp/reference-server/<port>`, so that keys outlive a restart), `SHARDS` (1), and for more than one server on them
+ * `CREDIT_URL` and `CREDIT_TOKEN`.
  */
 import { createServer } from "node:net";
+import { databasesFor } from "./databases.js";
 import { startEmbeddedPostgres } from "./embedded-postgres.js";
 import { startReferenceServer } from "./start.js";
 
 const port = Number(process.env["PORT"] ?? 3000);
-const given = process.env["DATABASE_URL"];
+const { DATABASE_URL, SHARDS, CREDIT_URL, CREDIT_TOKEN } = process.env;
 
 // Before anything else: whoever holds the port also holds the data that belong to it.
 await new Promise<void>((resolve, reject) => {
@@ -18,13 +20,22 @@ await new Promise<void>((resolve, reject) => {
   process.exit(1);
 });
 
-const postgres = given
-  ? { url: given, stop: async () => {} }
+const postgres = DATABASE_URL
+  ? { url: DATABASE_URL, stop: async () => {} }
   : await startEmbeddedPostgres({ dataDir: `.tmp/reference-server/${port}` });
-const server = await startReferenceServer({ port, databaseUrl: postgres.url }).catch(async (error) => {
-  await postgres.stop();
-  throw error;
-});
+const server = await databasesFor(postgres.url, SHARDS)
+  .then((databaseUrl) =>
+    startReferenceServer({
+      port,
+      databaseUrl,
+      creditUrl: CREDIT_URL || undefined,
+      creditToken: CREDIT_TOKEN || undefined,
+    }),
+  )
+  .catch(async (error) => {
+    await postgres.stop();
+    throw error;
+  });
 console.log(`listening on ${server.url}`);
 
 let stopping = false;
