@@ -5,4 +5,5 @@
 export type { Metrics, WatchOptions } from "./metrics/instruments.js";
 export { type OpenTelemetryMeter, openTelemetryMetrics } from "./metrics/opentelemetry.js";
 export { type PrometheusClient, type PrometheusOptions, prometheusMetrics } from "./metrics/prometheus.js";
-export type { RetentionSource, RetentionStatus } from "./metrics/retention.js";
+export type { RetentionSource } from "./metrics/retention.js";
+export type { RetentionStatus } from "./retention/status.js";

@@ -1,5 +1,6 @@
 import type { ServerEvent } from "../observe.js";
-import { Reading, type RetentionSource, type RetentionStatus } from "./retention.js";
+import type { RetentionStatus } from "../retention/status.js";
+import { Reading, type RetentionSource } from "./retention.js";
 
 /** What {@link prometheusMetrics} and {@link openTelemetryMetrics} give. */
 export interface Metrics {

@@ -1,14 +1,4 @@
-/** How a database keeps what is promised. Times in ms, by the database's clock. */
-export interface RetentionStatus {
-  /** How old a key may be and still be known, by the options. */
-  readonly promised: number;
-  /** How old a key may be and still be known, by what is in the database. */
-  readonly kept: number;
-  /** How long the oldest partition has been due to be dropped; 0 where none is. */
-  readonly lag: number;
-  /** Partitions whose time is yet to come. */
-  readonly ahead: number;
-}
+import type { RetentionStatus } from "../retention/status.js";
 
 /** What the gauges are read from: an engine is one. */
 export interface RetentionSource {
