@@ -1,11 +1,11 @@
 import { defineConfig } from "tsup";
-import { entries } from "./scripts/entries.mjs";
+import { entries, privateEntries } from "./scripts/entries.mjs";
 
 const named = (sources: string[]) =>
   Object.fromEntries(sources.map((source) => [source.replace(/\.ts$/, ""), `src/${source}`]));
 
 export default defineConfig({
-  entry: named(entries.flatMap(([, sources]) => Object.values(sources))),
+  entry: named([...entries.flatMap(([, sources]) => Object.values(sources)), ...privateEntries]),
   // All conditions of an entry have the same types, so one declaration serves them.
   // The Standard Schema types are copied in: a user need not install a package of types.
   // `@internal` keeps a constructor that only the SDK calls, and its types, out of the public surface.

@@ -4,7 +4,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
-import { entries, expectedExports, importName, root } from "./entries.mjs";
+import { entries, expectedBin, expectedExports, importName, programFile, root } from "./entries.mjs";
 
 const page = join(root, "docs/api.md");
 const dist = join(root, "dist/");
@@ -106,6 +106,23 @@ function events() {
   return literals(type.getConstraint() ?? type);
 }
 
+/** The verbs of the command line, as the program itself knows them. */
+async function commandLine() {
+  const { createProgram } = await import(join(root, programFile));
+  const program = createProgram();
+  const lines = ["", "## Command line", "", `\`${Object.keys(expectedBin).join("`, `")}\`: ${program.description()}`];
+  for (const verb of program.commands) {
+    if (!verb.description()) problems.push(`the verb ${verb.name()} has no description`);
+    lines.push("", `### ${program.name()} ${verb.name()}`, "", verb.description(), "", "| option | |", "|---|---|");
+    for (const { flags, description, mandatory, defaultValue } of verb.options) {
+      const notes = [mandatory && "required", defaultValue !== undefined && `default ${JSON.stringify(defaultValue)}`];
+      const note = notes.filter(Boolean).join(", ");
+      lines.push(`| \`${flags}\` | ${description}${note ? ` (${note})` : ""} |`);
+    }
+  }
+  return lines;
+}
+
 async function render() {
   const lines = [
     "# samekey: the public surface",
@@ -122,6 +139,7 @@ async function render() {
     lines.push("", "## Error codes", "", "| code | class | message |", "|---|---|---|");
     for (const [code, name] of codes) lines.push(`| \`${code}\` | \`${name}\` | ${new classes[name](code).message} |`);
   }
+  lines.push(...(await commandLine()));
   if (events().length > 0) lines.push("", "## Events", "", ...events().map((event) => `- \`${event}\``));
 
   const seen = new Map();

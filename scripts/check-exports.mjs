@@ -2,10 +2,11 @@
 // `--update` rewrites the field.
 import { deepStrictEqual } from "node:assert";
 import { existsSync, writeFileSync } from "node:fs";
-import { expectedExports, manifest } from "./entries.mjs";
+import { expectedBin, expectedExports, manifest } from "./entries.mjs";
 
 if (process.argv.includes("--update")) {
   manifest.exports = expectedExports;
+  manifest.bin = expectedBin;
   writeFileSync(new URL("../package.json", import.meta.url), `${JSON.stringify(manifest, null, 2)}\n`);
   process.exit();
 }
@@ -13,13 +14,16 @@ if (process.argv.includes("--update")) {
 const inOrder = (exports) => Object.entries(exports).map(([subpath, to]) => [subpath, Object.entries(to)]);
 try {
   deepStrictEqual(inOrder(manifest.exports), inOrder(expectedExports));
+  deepStrictEqual(manifest.bin, expectedBin);
 } catch {
-  console.error(`"exports" in package.json does not match the sources (npm run exports:update); it has to be:\n`);
-  console.error(JSON.stringify(expectedExports, null, 2));
+  console.error("package.json does not match the sources (npm run exports:update); it has to hold:\n");
+  console.error(JSON.stringify({ bin: expectedBin, exports: expectedExports }, null, 2));
   process.exit(1);
 }
 
-const targets = Object.values(expectedExports).flatMap((to) => (typeof to === "string" ? [to] : Object.values(to)));
+const targets = [expectedExports, expectedBin].flatMap((paths) =>
+  Object.values(paths).flatMap((to) => (typeof to === "string" ? [to] : Object.values(to))),
+);
 const missing = targets.filter((target) => !existsSync(new URL(`../${target}`, import.meta.url)));
 if (missing.length > 0) {
   console.error(`not built: ${missing.join(", ")}`);

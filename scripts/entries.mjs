@@ -24,6 +24,15 @@ const table = {
   "./inspector": { default: "inspector.ts" },
 };
 
+/** Commands: name to source below `src/`. */
+const commands = { samekey: "cli/main.ts" };
+
+/** What tells of the commands' verbs; built, for the API report, and not exported. */
+const program = "cli/program.ts";
+
+/** Sources that are built, though nobody can import them. */
+export const privateEntries = [...Object.values(commands), program];
+
 export const hasSource = (source) => existsSync(new URL(`../src/${source}`, import.meta.url));
 
 /** The entries whose sources exist: `[subpath, { condition: source }]`. */
@@ -42,6 +51,13 @@ export const expectedExports = Object.fromEntries([
   ]),
   ["./package.json", "./package.json"],
 ]);
+
+/** What `bin` in package.json has to be. */
+export const expectedBin = Object.fromEntries(
+  Object.entries(commands).map(([name, source]) => [name, built(source, ".js")]),
+);
+
+export const programFile = built(program, ".js");
 
 /** The name that a user imports. */
 export const importName = (subpath) => subpath.replace(/^\./, manifest.name);

@@ -13,7 +13,7 @@ export interface IdempotencyOptions<D extends AnyDatabase = AnyDatabase, R = unk
   readonly db: D;
   /**
    * How long a key is honoured: milliseconds, or `"24h"`, `"7d"`. Promised from a key's first use, if that came within
-   * a tenth of it after the key was minted (samekey's client sees to that). At most `"366d"`; each day is a partition.
+   * a tenth of it after the key was minted (samekey's client sees to that). At most `"366d"`.
    */
   readonly retention: Duration;
   /**
@@ -62,7 +62,7 @@ export interface ResolvedOptions<R> {
 }
 
 /** @throws MisuseError `bad_option`, naming the option. */
-export function resolveOptions<R>(options: IdempotencyOptions<AnyDatabase, R>): ResolvedOptions<R> {
+export function resolveOptions<R>(options: Omit<IdempotencyOptions<AnyDatabase, R>, "db">): ResolvedOptions<R> {
   const {
     tenant,
     schema = "samekey",

@@ -22,9 +22,9 @@ describe("the packed tarball", () => {
     expect(files).toContain("dist");
   });
 
-  test("brings its four runtime dependencies and no optional peer", () => {
+  test("brings its five runtime dependencies and no optional peer", () => {
     const { dependencies } = JSON.parse(readFileSync(join(consumer, "node_modules/samekey/package.json"), "utf8"));
-    expect(Object.keys(dependencies).sort()).toEqual(["idb-keyval", "ky", "p-retry", "uuid"]);
+    expect(Object.keys(dependencies).sort()).toEqual(["commander", "idb-keyval", "ky", "p-retry", "uuid"]);
     const installed = readdirSync(join(consumer, "node_modules"));
     for (const peer of ["pg", "msw", "fastify"]) expect(installed).not.toContain(peer);
   });
@@ -48,6 +48,14 @@ describe("the packed tarball", () => {
       const after = Object.getOwnPropertyNames(globalThis).sort().join();
       if (before !== after) throw new Error("a global appeared or went");`;
     await run(process.execPath, ["--input-type=module", "--eval", code], { cwd: consumer });
+  });
+
+  test("has a command, which says what it lacks", async () => {
+    const samekey = (...args: string[]) => run("npx", ["--no", "samekey", ...args], { cwd: consumer });
+    expect((await samekey("--help")).stdout).toContain("samekey <verb> --help");
+    expect((await samekey("migrate", "--retention", "24h", "--print")).stdout).toContain('CREATE TABLE "samekey".keys');
+    const failure = await samekey("migrate", "--retention", "24h").catch((error) => error);
+    expect(failure).toMatchObject({ code: 1, stderr: expect.stringContaining("npm install pg") });
   });
 
   test.each(["nodenext", "bundler"])("has types for a strict program (moduleResolution %s)", async (resolution) => {
