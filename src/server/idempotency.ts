@@ -54,6 +54,7 @@ export class Idempotency<Tx = Connection, R = unknown> {
         claim: `SELECT ${s}.claim($1, $2, $3, $4, $5)`,
         record: `INSERT INTO ${s}.keys (tenant, scope, key, fingerprint, status, headers, body, body_omitted) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
         version: schemaVersion,
+        patience: options.handlerTimeout,
       },
       handlerTimeout: options.handlerTimeout,
       storing: { names: storedHeaders(options.headers), maxBody: options.maxStoredBody },

@@ -25,6 +25,8 @@ export interface Statements {
   readonly record: string;
   /** Of the schema. */
   readonly version: number;
+  /** After how long without an answer to one of these the connection counts as lost, ms. */
+  readonly patience: number;
 }
 
 /** How {@link Transaction.record} ended. */
@@ -60,7 +62,7 @@ export class Transaction<Tx> {
   /** BEGIN alone, for work without a key. */
   async begin(): Promise<void> {
     this.#open = true;
-    await this.#session.begin(this.#statements.settings);
+    await this.#answered(this.#session.begin(this.#statements.settings));
   }
 
   /** BEGIN, the key's lock, and the look. */
@@ -68,10 +70,11 @@ export class Transaction<Tx> {
     this.#open = true;
     const { settings, claim, version } = this.#statements;
     // Both are on their way before either is awaited: a driver that pipelines sends them in one flush.
-    const [, { rows }] = await this.#all([
+    const claiming = this.#all([
       this.#session.begin(settings),
       this.#session.query(claim, [tenant, scope, key, fingerprint, version]),
     ]);
+    const [, { rows }] = await this.#answered(claiming);
     const [{ claim: answer }] = rows;
     if (!answer.startsWith("{")) return { found: answer };
     const { status, headers, body, omitted } = JSON.parse(answer);
@@ -88,7 +91,7 @@ export class Transaction<Tx> {
   async record(claim: Claim, { status, headers, body, omitted }: Stored): Promise<CommitResult> {
     const { tenant, scope, key, fingerprint } = claim;
     const values = [tenant, scope, key, fingerprint, status, JSON.stringify(headers), body, omitted];
-    const inserting = this.#session.query(this.#statements.record, values);
+    const inserting = this.#answered(this.#session.query(this.#statements.record, values));
     const [inserted, committed] = await Promise.allSettled([inserting, this.commit()]);
     if (committed.status === "fulfilled" && committed.value === "unknown") return "unknown";
     if (inserted.status === "rejected") {
@@ -104,7 +107,7 @@ export class Transaction<Tx> {
   /** @throws as {@link record} */
   async commit(): Promise<"committed" | "unknown"> {
     try {
-      const { command } = await this.#session.commit();
+      const { command } = await this.#answered(this.#session.commit());
       this.#open = false;
       if (command !== "COMMIT") throw aborted(undefined);
       return "committed";
@@ -122,7 +125,7 @@ export class Transaction<Tx> {
   async rollback(): Promise<void> {
     if (!this.#open || this.#broken) return;
     try {
-      await this.#session.rollback();
+      await this.#answered(this.#session.rollback());
       this.#open = false;
     } catch {
       this.#broken = true;
@@ -146,6 +149,22 @@ export class Transaction<Tx> {
     if (this.#released) return;
     this.#released = true;
     this.#session.release(this.#open || this.#broken);
+  }
+
+  // A connection whose other end vanished without a word stays silent for as long as TCP keeps trying: minutes.
+  async #answered<T>(statement: Promise<T>): Promise<T> {
+    let timer: NodeJS.Timeout | undefined;
+    const silence = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        this.#broken = true;
+        reject(new Error("the database did not answer in time"));
+      }, this.#statements.patience);
+    });
+    try {
+      return await Promise.race([statement, silence]);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   // A rejection that nobody awaits yet would be "unhandled", and a query still queued must not outlive the release.

@@ -57,24 +57,6 @@ describe("a process that stands still", () => {
   });
 });
 
-// F91
-describe("a connection that swallows everything", () => {
-  it("in the handler ends at the deadline, and the key is free again", async () => {
-    const severed = await bank.serve(short);
-    const key = newKey();
-    const asked = severed.ask(key, { still: "halfway" });
-    await severed.stands(key, "halfway");
-    bank.proxy.swallow();
-    severed.goOn();
-    expect(await asked).toMatchObject({ ...retryable, error: "handler_timeout" });
-    // Everybody's connections are dead: it has to be somebody new.
-    const fresh = await bank.serve();
-    expect(await bank.settle(fresh, key)).toMatchObject({ status: 201, mark: "executed" });
-    expect(await bank.effects(key)).toBe(1);
-    other = fresh;
-  });
-});
-
 // F90
 describe("a handler that outlasts every caller", () => {
   it("runs once: whoever comes meanwhile is told 409, whoever comes later gets its answer", async () => {
@@ -104,5 +86,39 @@ describe("a handler that outlasts every caller", () => {
     expect(await bank.settle(slow, key)).toMatchObject({ status: 201, mark: "executed" });
     expect(slow.runs(key)).toBe(2);
     expect(await bank.effects(key)).toBe(1);
+  });
+});
+
+// F91. Last, as it makes everybody's connections useless.
+describe("a connection that swallows everything", () => {
+  let severed: BankServer;
+  beforeAll(async () => {
+    severed = await bank.serve(short);
+  });
+
+  async function swallowedAt(point: Point) {
+    const key = newKey();
+    const asked = severed.ask(key, { still: point });
+    await severed.stands(key, point);
+    bank.proxy.swallow();
+    severed.goOn();
+    const first = await asked;
+    expect(await bank.settle(severed, key)).toMatchObject({ status: 201, mark: "executed" });
+    expect(await bank.effects(key)).toBe(1);
+    return first;
+  }
+
+  it("before the claim is given up, and the next request gets another", async () => {
+    // There has to be one in the pool.
+    await bank.settle(severed, newKey());
+    expect(await swallowedAt("arrived")).toMatchObject({ ...retryable, error: "unavailable" });
+  });
+
+  it("in the handler is given up at the deadline, and the key is free again", async () => {
+    expect(await swallowedAt("halfway")).toMatchObject({ ...retryable, error: "handler_timeout" });
+  });
+
+  it("before the COMMIT is given up, and the retry finds out that nothing was done", async () => {
+    expect(await swallowedAt("committing")).toMatchObject({ ...retryable, error: "outcome_unknown" });
   });
 });
