@@ -49,7 +49,9 @@ export async function createBank(pool: Pool, number: number, shards: number): Pr
   const { rows } = await pool.query("SELECT number, shards FROM shard");
   if (rows[0].number !== number || rows[0].shards !== shards) {
     const is = `shard ${rows[0].number} of ${rows[0].shards}`;
-    throw new WrongShard(`the database is ${is}, not ${number} of ${shards}: its accounts would not be found`);
+    throw new WrongShard(
+      `the database is ${is}, not ${number} of ${shards}: its accounts would not be found; see SHARDS`,
+    );
   }
   await pool.query("INSERT INTO accounts (id, balance) SELECT unnest($1::bigint[]), 1000000 ON CONFLICT DO NOTHING", [
     accounts.filter((id) => shardOf(id, shards) === number),

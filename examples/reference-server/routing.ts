@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
  */
 export function shardOf(account: number, shards: number): number {
   // A hash, as ids may have a pattern: all of them even, or a block for each branch.
-  return createHash("sha256").update(String(account)).digest().readUInt32BE() % shards;
+  return createHash("sha256").update(String(account)).digest().readUInt32LE() % shards;
 }
 
 /**

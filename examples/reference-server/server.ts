@@ -34,7 +34,8 @@ const server = await databasesFor(postgres.url, SHARDS)
   )
   .catch(async (error) => {
     await postgres.stop();
-    throw error;
+    console.error(`the server did not start: ${error.message}`);
+    process.exit(1);
   });
 console.log(`listening on ${server.url}`);
 

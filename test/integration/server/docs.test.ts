@@ -1,20 +1,20 @@
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { databasesFor } from "../../../examples/reference-server/databases.js";
 import { type ReferenceServer, startReferenceServer } from "../../../examples/reference-server/start.js";
 import { startPostgres, type TestPostgres } from "../../support/postgres.js";
 
 let postgres: TestPostgres;
-let server: ReferenceServer;
+let server: ReferenceServer | undefined;
 
-beforeAll(async () => {
+beforeEach(async () => {
   postgres = await startPostgres();
-  server = await startReferenceServer({ databaseUrl: postgres.url });
 }, 60_000);
 
-afterAll(async () => {
-  await server.close();
+afterEach(async () => {
+  await server?.close();
   await postgres.stop();
 });
 
@@ -23,9 +23,10 @@ const hasCurl = await promisify(execFile)("curl", ["--version"]).then(
   () => false,
 );
 
-it.runIf(hasCurl)(
-  "the shell loop of docs/server.md counts one ledger entry",
-  async () => {
+it.runIf(hasCurl).each(["1", "2"])(
+  "the shell loop of docs/server.md counts one ledger entry with SHARDS=%s",
+  async (shards) => {
+    server = await startReferenceServer({ databaseUrl: await databasesFor(postgres.url, shards) });
     const docs = await readFile(new URL("../../../docs/server.md", import.meta.url), "utf8");
     const [, loop = ""] = /```sh\n([^`]*)```/.exec(docs) ?? [];
     expect(loop).toContain("seq 20");

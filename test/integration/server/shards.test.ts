@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { v7 } from "uuid";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, type MockInstance, vi } from "vitest";
 import { type BadNetwork, type Fault, startBadNetwork } from "../../../examples/demo/bad-network.js";
 import { type RunningPostgres, startEmbeddedPostgres } from "../../../examples/reference-server/embedded-postgres.js";
 import { freePort } from "../../../examples/reference-server/free-port.js";
@@ -134,6 +134,42 @@ describe("a transfer to another shard", () => {
     expect(mark(answer)).toBe("402 executed");
     expect(await open(pools[0])).toBe(0);
     expect(await entries(a)).toEqual([]);
+  });
+});
+
+describe("a credit of unknown outcome", () => {
+  /** The clock is set back by an hour: nobody knows how old a credit is that may have arrived. */
+  const setClockBack = () => {
+    const now = Date.now;
+    vi.spyOn(Date, "now").mockImplementation(() => now() - 3_600_000);
+  };
+  let told: MockInstance<typeof console.error>;
+  beforeEach(() => {
+    told = vi.spyOn(console, "error");
+  });
+  afterEach(() => vi.restoreAllMocks());
+
+  it("is looked up on the other shard, and not given back if it has arrived", async () => {
+    faults = Array(1_000).fill("lose response");
+    await transfer("arrived", { src: a, dst: x, amount: 500 });
+    await vi.waitFor(async () => expect(await entries(x)).toEqual([["transfer_in", 500]]), patience);
+    setClockBack();
+    await vi.waitFor(async () => expect(await open(pools[0])).toBe(0), patience);
+    expect(told).toHaveBeenCalledWith(expect.stringContaining("is unresolved: key_expired"));
+    expect(await entries(a)).toEqual([["transfer_out", 500]]);
+  });
+
+  it("is neither given back nor lost if it has not", async () => {
+    faults = Array(1_000).fill("lose request");
+    await transfer("lost", { src: a, dst: x, amount: 500 });
+    await vi.waitFor(() => expect(faults.length).toBeLessThan(1_000), patience);
+    setClockBack();
+    await vi.waitFor(() => expect(told).toHaveBeenCalledWith(expect.stringContaining("is unresolved")), patience);
+    faults = [];
+    vi.restoreAllMocks();
+    await vi.waitFor(async () => expect(await open(pools[0])).toBe(0), patience);
+    expect(await entries(x)).toEqual([["transfer_in", 500]]);
+    expect(await entries(a)).toEqual([["transfer_out", 500]]);
   });
 });
 
