@@ -26,11 +26,14 @@ export async function retentionStatus(session: Session, schema: string, promised
     `SELECT extract(epoch FROM min(created_at)) * 1000 AS oldest FROM ${quoteIdentifier(schema)}.keys
       WHERE key >= 'o' AND key < 'p' AND expired_at IS NULL`,
   );
+  const attached = tables.filter(({ state }) => state === "attached");
+  // A partition that somebody dropped by hand is gone without a mark.
+  const forgotten = Math.max(droppedThrough, boundTime(attached[0]?.from ?? "70"));
   const due = Math.min(boundTime(tables[0]?.to ?? "7ffffffffffff"), Number(rows[0].oldest ?? now)) + window;
   return {
     promised,
-    kept: Math.min(window, now - droppedThrough),
+    kept: Math.min(window, now - forgotten),
     lag: Math.max(0, Math.floor(now - due)),
-    ahead: tables.filter(({ from, state }) => state === "attached" && boundTime(from) > now).length,
+    ahead: attached.filter(({ from }) => boundTime(from) > now).length,
   };
 }
