@@ -69,11 +69,13 @@ export {
 export { createSdk } from "./platform/none.js";
 export type {
   CallerTransaction,
+  Channel,
   Claimed,
   ClaimQuery,
   Clock,
   Counts,
   Inserted,
+  Message,
   PageFilter,
   Store,
   StoreContext,

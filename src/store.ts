@@ -88,6 +88,24 @@ export interface CallerTransaction {
   query(text: string, values: unknown[]): PromiseLike<{ readonly rows: any[] }>;
 }
 
+/** What those who share a store tell each other. */
+export type Message =
+  | {
+      readonly type: "changed";
+      readonly id: string;
+      /** Who holds it now. */
+      readonly holder?: string | undefined;
+      /** Nobody does, and there is work left on it. */
+      readonly free?: boolean | undefined;
+    }
+  | { readonly type: "signout"; readonly owner: string };
+
+/** A line to the others. What is said on it may get lost. */
+export interface Channel {
+  post(message: Message): void;
+  close(): void;
+}
+
 /** A durable place for records. Verbs reject with `StoreError`. */
 export interface Store {
   /** Whether a record survives the process. */
@@ -128,6 +146,8 @@ export interface Store {
   page(filter: PageFilter): Promise<readonly OperationRecord[]>;
   /** Maintained with every write, not counted. */
   counts(owner?: string): Promise<Counts>;
+  /** A line to others with the same data, where the store has one. Once it is open. */
+  openChannel?(receive: (message: Message) => void): Channel | undefined;
   /** Ends the leases of holders for which `isDead` says so; answers how many. */
   relieve(isDead: (holder: string) => boolean): Promise<number>;
   close(): Promise<void>;

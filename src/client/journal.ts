@@ -6,7 +6,7 @@ import { bad, closedError } from "./checks.js";
 import type { Emitter } from "./events.js";
 import type { Live } from "./live.js";
 import type { ResolvedOptions } from "./options.js";
-import type { Channel, Platform } from "./platform-port.js";
+import type { Channel, Message, Platform } from "./platform-port.js";
 
 /** A store that can tell that the browser evicted what it held before. */
 interface Resettable {
@@ -78,13 +78,17 @@ export class Journal {
 
   #line(): Channel | undefined {
     if (this.#closed) return undefined;
-    this.#channel ??= this.#platform.openChannel(this.#options.name, (message) => {
-      if (message.type === "signout") return this.onSignOut(message.owner);
+    const receive = (message: Message): void => {
+      if (message.type === "signout") {
+        this.onSignOut(message.owner);
+        return;
+      }
       if (message.holder !== undefined) this.onHolder(message.holder);
       if (message.free) this.onFree(message.id);
       // What cannot be read now is told by whoever needs it.
       if (this.#lives.has(message.id) || this.#news.size > 0) this.refresh(message.id).catch(() => {});
-    });
+    };
+    this.#channel ??= this.#store?.openChannel?.(receive) ?? this.#platform.openChannel(this.#options.name, receive);
     return this.#channel;
   }
 

@@ -1,23 +1,7 @@
 import type { Random } from "../core/random.js";
-import type { Clock, Store } from "../store.js";
+import type { Channel, Clock, Message, Store } from "../store.js";
 
-/** What tabs and workers of one store tell each other. */
-export type Message =
-  | {
-      readonly type: "changed";
-      readonly id: string;
-      /** Who holds it now. */
-      readonly holder?: string | undefined;
-      /** Nobody does, and there is work left on it. */
-      readonly free?: boolean | undefined;
-    }
-  | { readonly type: "signout"; readonly owner: string };
-
-/** A line to the other tabs. */
-export interface Channel {
-  post(message: Message): void;
-  close(): void;
-}
+export type { Channel, Message } from "../store.js";
 
 /** This process or tab as a holder of leases. */
 export interface Holder {

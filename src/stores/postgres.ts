@@ -4,10 +4,12 @@ import type { NewRecord, OperationRecord } from "../core/record.js";
 import { StoreError } from "../errors.js";
 import type {
   CallerTransaction,
+  Channel,
   Claimed,
   ClaimQuery,
   Counts,
   Inserted,
+  Message,
   PageFilter,
   Store,
   StoreContext,
@@ -16,6 +18,7 @@ import type { Work } from "./postgres/batch.js";
 import { claim } from "./postgres/claim.js";
 import { connect } from "./postgres/driver.js";
 import { asStoreError } from "./postgres/failure.js";
+import type { Line } from "./postgres/listen.js";
 import { type PostgresStoreOptions, type ResolvedPostgresOptions, resolveOptions } from "./postgres/options.js";
 import { page } from "./postgres/page.js";
 import { Queue } from "./postgres/queue.js";
@@ -30,6 +33,7 @@ export type {
   PostgresResult,
   ReservedPostgresJs,
 } from "./postgres/driver.js";
+export type { PostgresJsListener, PostgresListenClient, PostgresListener } from "./postgres/listen.js";
 export type { PostgresStoreOptions } from "./postgres/options.js";
 
 /**
@@ -50,6 +54,7 @@ class PostgresStore implements Store {
   readonly #options: ResolvedPostgresOptions;
   #opening: Promise<Queue> | undefined;
   #queue: Queue | undefined;
+  #line: Line | undefined;
 
   constructor(options: ResolvedPostgresOptions) {
     this.#options = options;
@@ -79,13 +84,15 @@ class PostgresStore implements Store {
     } finally {
       session.release(broken);
     }
-    return new Queue(pool, tables, clock);
+    return new Queue(this.#options, tables, clock);
   }
 
   async close(): Promise<void> {
     const opening = this.#opening;
     this.#opening = undefined;
     this.#queue = undefined;
+    this.#line?.close();
+    this.#line = undefined;
     const queue = await opening?.catch(() => undefined);
     await queue?.idle();
   }
@@ -97,6 +104,13 @@ class PostgresStore implements Store {
   async insertWithin(tx: CallerTransaction, record: NewRecord): Promise<Inserted> {
     if (!this.#queue) throw new StoreError("unavailable", { detail: "the Postgres store is not open" });
     return this.#queue.within(tx, record);
+  }
+
+  openChannel(receive: (message: Message) => void): Channel | undefined {
+    const { listen, notify } = this.#options;
+    if (!this.#queue || !(listen || notify)) return undefined;
+    this.#line ??= this.#queue.openLine(listen, receive);
+    return this.#line;
   }
 
   claim(query: ClaimQuery, apply: (record: OperationRecord) => OperationRecord): Promise<Claimed> {

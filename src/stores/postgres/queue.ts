@@ -2,10 +2,11 @@
 
 import type { NewRecord } from "../../core/record.js";
 import { StoreError } from "../../errors.js";
-import type { CallerTransaction, Clock, Inserted } from "../../store.js";
+import type { CallerTransaction, Clock, Inserted, Message } from "../../store.js";
 import { type Outcome, perform, type Work } from "./batch.js";
 import { connect, type Session, sessionOf } from "./driver.js";
 import { asStoreError, PostgresFailure, UnknownFate } from "./failure.js";
+import { channelOf, Line, type PostgresListener, parcels } from "./listen.js";
 import type { ResolvedPostgresOptions } from "./options.js";
 import type { Tables } from "./schema.js";
 import { type Statements, statementsFor } from "./statements.js";
@@ -53,7 +54,7 @@ const turn = (): Promise<void> =>
 
 /** The one queue of a store. */
 export class Queue {
-  readonly #pool: ResolvedPostgresOptions["pool"];
+  readonly #options: ResolvedPostgresOptions;
   readonly #tables: Tables;
   readonly #clock: Clock;
   readonly #statements: Statements;
@@ -63,8 +64,8 @@ export class Queue {
   // Not all processes at once.
   #untilFold = Math.ceil(Math.random() * FOLD_EVERY);
 
-  constructor(pool: ResolvedPostgresOptions["pool"], tables: Tables, clock: Clock) {
-    this.#pool = pool;
+  constructor(options: ResolvedPostgresOptions, tables: Tables, clock: Clock) {
+    this.#options = options;
     this.#tables = tables;
     this.#clock = clock;
     this.#statements = statementsFor(tables);
@@ -82,10 +83,20 @@ export class Queue {
     const tx = new Transaction(sessionOf(caller), this.#tables, this.#statements);
     try {
       const [inserted] = await tx.insert([additionOf(record)]);
+      // Whoever hears of it hears of a commit.
+      const news: Message = { type: "changed", id: record.id, free: true };
+      if (this.#options.notify && !inserted?.joined) await tx.notify(parcels([news]));
       return inserted as Inserted;
     } catch (error) {
       throw error instanceof PostgresFailure ? error.cause : error;
     }
+  }
+
+  openLine(listener: PostgresListener | undefined, receive: (message: Message) => void): Line {
+    const tell = async (texts: readonly string[]): Promise<void> => {
+      if (this.#options.notify) await this.add({ kind: "read", run: (tx) => tx.notify(texts) });
+    };
+    return new Line(channelOf(this.#tables), listener, this.#clock, receive, tell);
   }
 
   /** Resolves when nothing is left to do. */
@@ -168,7 +179,7 @@ export class Queue {
 
   async #connect(): Promise<Session> {
     const late = new AbortController();
-    const connecting = connect(this.#pool);
+    const connecting = connect(this.#options.pool);
     try {
       const over = this.#clock.sleep(PATIENCE, late.signal, true).then(() => undefined);
       over.catch(() => {});

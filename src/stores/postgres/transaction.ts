@@ -6,6 +6,7 @@ import { StoreError } from "../../errors.js";
 import type { Inserted } from "../../store.js";
 import { changesIdentity, keepsPlace, leadsLane, stampChange, stampNew, taken } from "../stamp.js";
 import type { Answer, Session } from "./driver.js";
+import { channelOf } from "./listen.js";
 import { columnText, isParked, type Row, recordOf, rowOf } from "./rows.js";
 import type { Tables } from "./schema.js";
 import type { Statements } from "./statements.js";
@@ -189,6 +190,12 @@ export class Transaction {
     this.writes += 1;
     await this.rows(this.#statements.fold);
     await this.rows(this.#statements.clear);
+  }
+
+  /** Heard once it is committed. */
+  async notify(texts: readonly string[]): Promise<void> {
+    const sql = "select pg_notify($2::text, t), $1::text from json_array_elements_text($3::text::json) t";
+    await this.rows(sql, channelOf(this.tables), JSON.stringify(texts));
   }
 
   /** In front of a lane stands one, and who leaves it lets the next one in: none of which can be told by a row's lock. */

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
-import { createSdk, post, type Sdk, type Store } from "samekey";
+import { type Clock, createSdk, post, type Sdk, type Store } from "samekey";
 import { postgresStore } from "samekey/stores/postgres";
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
 import { type ObservedServer, startObservedServer } from "../../support/observed-server.js";
@@ -18,7 +18,7 @@ export interface World {
   /** The name that the sdks of this test share. */
   readonly name: string;
   /** An sdk that is closed after the test. */
-  sdk(store?: Store): OrderSdk;
+  sdk(store?: Store, more?: { readonly clock?: Clock }): OrderSdk;
   store(): Store;
 }
 
@@ -65,7 +65,7 @@ export function world(): World {
       return name;
     },
     store,
-    sdk(its = store()) {
+    sdk(its = store(), more = {}) {
       const retry = { base: "20ms", cap: "200ms", backgroundCap: "200ms" } as const;
       const sdk = createSdk({
         name,
@@ -75,6 +75,7 @@ export function world(): World {
         store: its,
         retry,
         operations,
+        ...more,
       });
       sdks.add(sdk);
       return sdk;
