@@ -8,6 +8,7 @@ import type {
 } from "../driver.js";
 import { OwnedSession } from "./owned-session.js";
 import { PoolSession } from "./pool-session.js";
+import { reserve } from "./reserve.js";
 import { ReservedSession } from "./reserved-session.js";
 import type { Sessions } from "./session.js";
 
@@ -20,7 +21,7 @@ export function sessionsOf<Tx>(db: AnyDatabase): Sessions<Tx> | undefined {
   }
   if (has("reserve")) {
     const from = db as ReservingDatabase<Tx & ReservedConnection>;
-    return { connect: async () => new ReservedSession(await from.reserve()) };
+    return { connect: async () => new ReservedSession(await reserve(from)) };
   }
   if (has("connect")) {
     const from = db as Database<Tx & Connection>;

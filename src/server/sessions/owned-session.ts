@@ -21,10 +21,14 @@ export class OwnedSession<Tx> implements Session<Tx> {
   #tx: Tx | undefined;
   #last: Promise<unknown> = Promise.resolve();
   #failed = false;
-  readonly lost = false;
+  #lost = false;
 
   constructor(db: TransactionRunner<Tx>) {
     this.#db = db;
+  }
+
+  get lost(): boolean {
+    return this.#lost;
   }
 
   get tx(): Tx {
@@ -42,8 +46,14 @@ export class OwnedSession<Tx> implements Session<Tx> {
     };
     const done = (async () => this.#db.transaction(work))();
     done.then(() => begun.reject(misused("`transaction` ended without calling its function")), begun.reject);
-    this.#open = { tx: begun.promise, decision, done };
+    const open = { tx: begun.promise, decision, done };
+    // It ended before it was told how to: its connection was closed, and a statement would go nowhere.
+    done.catch(() => {
+      if (this.#open === open) this.#lost = true;
+    });
+    this.#open = open;
     this.#failed = false;
+    this.#lost = false;
     this.#last = begun.promise;
     return settings === undefined ? begun.promise : this.query(settings);
   }
@@ -52,6 +62,7 @@ export class OwnedSession<Tx> implements Session<Tx> {
     const open = this.#open;
     if (open === undefined) return this.#alone(text, values);
     const result = this.#last.then(async () => {
+      if (this.#lost) await open.done;
       const rows = rowsOf(await this.#db.query(await open.tx, text, values));
       return { rows, command: "" };
     });
@@ -64,6 +75,7 @@ export class OwnedSession<Tx> implements Session<Tx> {
   async commit(): Promise<Pick<QueryResult, "command">> {
     await this.#last;
     const open = this.#open;
+    if (this.#lost) await open?.done;
     if (open === undefined || this.#failed) {
       // Not every ORM looks at what COMMIT is answered with.
       await this.rollback();
@@ -75,15 +87,21 @@ export class OwnedSession<Tx> implements Session<Tx> {
     return { command: "COMMIT" };
   }
 
+  /** @throws what stood in the way: a rollback that went through throws our own error back. */
   async rollback(): Promise<void> {
     const open = this.#open;
     this.#open = undefined;
-    open?.decision.reject(new Error("samekey rolls this transaction back"));
-    await open?.done.catch(() => {});
+    // Nobody waits for the function any more, and what its end would set off might go to a closed connection.
+    if (this.#lost) await open?.done;
+    const undone = new Error("samekey rolls this transaction back");
+    open?.decision.reject(undone);
+    await open?.done.catch((error) => {
+      if (error !== undone && error?.cause !== undone) throw error;
+    });
   }
 
   release(): void {
-    this.rollback();
+    this.rollback().catch(() => {});
   }
 
   // The connection is not ours to close. The handler keeps it, and the transaction, until it ends: what it still does
@@ -91,8 +109,13 @@ export class OwnedSession<Tx> implements Session<Tx> {
   abandon(handled: Promise<unknown>): void {
     const open = this.#open;
     this.#open = undefined;
-    handled.catch(() => {}).finally(() => open?.decision.reject(new Error("the handler was past its deadline")));
-    open?.done.catch(() => {});
+    const undo = (): void => {
+      if (!this.#lost) open?.decision.reject(new Error("the handler was past its deadline"));
+    };
+    handled.then(undo, undo);
+    open?.done.catch(() => {
+      this.#lost = true;
+    });
   }
 
   async #alone(text: string, values: unknown[]): Promise<QueryResult> {

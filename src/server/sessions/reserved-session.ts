@@ -1,4 +1,5 @@
 import type { QueryResult, ReservedConnection } from "../driver.js";
+import { isConnectionFailure, sqlState } from "../failure.js";
 import { beginning, notTheirs, type Session, transactionOver } from "./session.js";
 
 /** The driver's own view of a connection: what tells that it was closed. */
@@ -39,16 +40,13 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
     });
   }
 
-  async query(text: string, values: unknown[] = []): Promise<QueryResult> {
-    this.#check();
+  query(text: string, values: unknown[] = []): Promise<QueryResult> {
     // Prepared where the pool allows it (`prepare: false` is obeyed): otherwise the driver asks for the types of the
     // parameters first, and nothing can be sent along with it.
-    const rows = await this.#connection.unsafe(text, values, values.length > 0 ? { prepare: true } : {});
-    return { rows, command: rows.command };
+    return this.#send(text, values, values.length > 0 ? { prepare: true } : {});
   }
 
-  async begin(settings?: string): Promise<void> {
-    this.#check();
+  begin(settings?: string): Promise<QueryResult> {
     // The driver tells nobody that a reserved connection was closed; a statement on it would then end the process, and
     // giving it back would spoil the pool. Its own transactions learn of it in this way.
     const onexecute = (socketed: Socketed): boolean => {
@@ -58,7 +56,7 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
       };
       return true;
     };
-    await this.#connection.unsafe(beginning(settings), [], { onexecute } as object);
+    return this.#send(beginning(settings), [], { onexecute } as object);
   }
 
   commit(): Promise<QueryResult> {
@@ -85,6 +83,17 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
     this.release(true);
   }
 
+  async #send(text: string, values: unknown[], options: { prepare?: boolean }): Promise<QueryResult> {
+    if (this.#lost) throw lostConnection();
+    try {
+      const rows = await this.#connection.unsafe(text, values, options);
+      return { rows, command: rows.command };
+    } catch (error) {
+      this.#notice(error);
+      throw error;
+    }
+  }
+
   // There is no way to close one connection of the pool from here. It can ask its backend to end, behind whatever it
   // is doing; the driver then opens another in its place.
   #terminate(): void {
@@ -95,8 +104,11 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
     );
   }
 
-  #check(): void {
-    if (this.#lost) throw lostConnection();
+  // Statements fail a moment before the connection is closed. Whatever is sent in between blocks it for ever, even after
+  // the driver has opened it again.
+  #notice(error: unknown): void {
+    const state = sqlState(error);
+    if (state === undefined ? isConnectionFailure(error) : /^(57P|25P03|25P04)/.test(state)) this.#lost = true;
   }
 
   // Checked when it is sent, not when it is made: a statement may be kept and awaited later.
@@ -104,6 +116,11 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
     const statement = made as PendingStatement | undefined;
     const send = statement?.handler;
     if (statement === undefined || typeof send !== "function") return made;
+    const { reject } = statement;
+    statement.reject = (reason) => {
+      this.#notice(reason);
+      reject(reason);
+    };
     statement.handler = (one) => {
       if (this.#over || this.#lost) one.reject(this.#over ? transactionOver() : lostConnection());
       else send(one);

@@ -28,6 +28,7 @@ const poolOf = (url: string, max: number, socket?: () => Socket, pipeline = fals
   const pool = new pg.Pool({ connectionString: url, max, pipeline, ...(socket && { stream: socket }) });
   // Tests cut connections; unheard, that would end the process.
   pool.on("error", () => {});
+  pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
 };
 
