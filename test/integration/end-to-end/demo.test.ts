@@ -25,6 +25,12 @@ async function run(...options: string[]): Promise<{ code: number; output: string
 it("the demo keeps the promise", async () => {
   const { code, output } = await run();
   expect(output).toMatch(/^ +kills \(SIGKILL\) +[1-9]\d*$/m);
+  expect(output).toMatch(/^ +shards +2$/m);
+  expect(output).toMatch(/^ +server killed and started again +2$/m);
+  expect(output).toMatch(/^ +a shard crashed and started again +1$/m);
+  expect(output).toMatch(/^ +credits relayed +[1-9]\d*$/m);
+  expect(output).toMatch(/^ +refused, and the money given back +1$/m);
+  expect(output).toMatch(/^ +money under way +0$/m);
   expect(output).toMatch(/^ +ledger entries .* +60$/m);
   expect(output).toMatch(/^ +duplicates +0$/m);
   expect(output).toMatch(/^ +lost +0$/m);

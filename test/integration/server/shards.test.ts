@@ -3,6 +3,7 @@ import type pg from "pg";
 import { v7 } from "uuid";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, type MockInstance, vi } from "vitest";
 import { type BadNetwork, type Fault, startBadNetwork } from "../../../examples/demo/bad-network.js";
+import { databasesFor } from "../../../examples/reference-server/databases.js";
 import { type RunningPostgres, startEmbeddedPostgres } from "../../../examples/reference-server/embedded-postgres.js";
 import { freePort } from "../../../examples/reference-server/free-port.js";
 import type { Ledger } from "../../../examples/reference-server/ledger.js";
@@ -261,6 +262,24 @@ describe("a shard that is away", () => {
     expect(await entries(y)).toEqual([["transfer_in", 600]]);
     expect(await entries(a)).toHaveLength(2);
   });
+});
+
+it("accounts stay where they are", () => {
+  const shards = (account: number) => [1, 2, 3, 4, 16].map((count) => shardOf(account, count));
+  expect([1, 8842, 1190, Number.MAX_SAFE_INTEGER].map(shards)).toEqual([
+    [0, 1, 0, 3, 11],
+    [0, 1, 2, 1, 5],
+    [0, 0, 1, 0, 8],
+    [0, 0, 0, 0, 4],
+  ]);
+});
+
+it("SHARDS and DATABASE_URL name as many databases", async () => {
+  expect(await databasesFor("postgres://a/x,postgres://b/y", "")).toEqual(["postgres://a/x", "postgres://b/y"]);
+  await expect(databasesFor("postgres://a/x,postgres://b/y", "3")).rejects.toThrow(
+    "SHARDS is 3, but DATABASE_URL names 2",
+  );
+  await expect(databasesFor("postgres://a/x", "none")).rejects.toThrow("SHARDS is none, expected 1 or more");
 });
 
 it("a database that is another shard's is refused", async () => {
