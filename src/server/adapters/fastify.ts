@@ -12,6 +12,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { MisuseError } from "../../errors.js";
 import { type HeaderPair, marks, type Outcome } from "../answer.js";
 import { contractAnswer } from "../contract.js";
+import { isContention } from "../failure.js";
 import { fingerprint } from "../fingerprint.js";
 import type { Execution } from "../handler.js";
 import type { Idempotency } from "../idempotency.js";
@@ -25,6 +26,7 @@ import { begin, isOwn, type Turn } from "./turn.js";
 export interface IdempotentRoute {
   preParsing(request: FastifyRequest, reply: FastifyReply, payload: Readable): Promise<Readable | FastifyReply>;
   preValidation(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
+  onError(request: FastifyRequest, reply: FastifyReply, error: Error): Promise<void>;
   onSend(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown>;
 }
 
@@ -120,6 +122,14 @@ export function fastifyIdempotency<Tx>(
       session.outcome.then(() => {
         if (!session.answered) reply.send("");
       });
+    },
+
+    async onError(request, _reply, error) {
+      const session = sessions.get(request);
+      // A route cannot be run again, as a handler would be: its client is told to come back.
+      if (session?.turn?.execution === undefined || !isContention(error)) return;
+      session.answered = true;
+      session.turn.fail(error);
     },
 
     async onSend(request, reply, payload) {

@@ -202,6 +202,36 @@ describe("a Fastify route", () => {
     expect(await fixture.effects(key)).toBe(1);
   });
 
+  it("answers 503 where the route's transaction lost against another one", async () => {
+    const url = await serve((app, idempotent) => {
+      app.post("/x", idempotent.route("x"), async (request) => {
+        const { tx, key } = idempotent.execution(request);
+        await tx.query("INSERT INTO effects (key) VALUES ($1)", [key]);
+        await tx.query("DO $$ BEGIN RAISE EXCEPTION 'lost' USING ERRCODE = 'deadlock_detected'; END $$");
+      });
+    });
+    const key = v7();
+    const answer = await send(`${url}/x`, key);
+    expect([answer.status, JSON.parse(answer.text).error, mark(answer)]).toEqual([503, "contention", null]);
+    expect(answer.headers.get("retry-after")).toBe("1");
+    expect(await fixture.effects(key)).toBe(0);
+  });
+
+  // F19
+  it("knows the whole body even where the parser leaves it to the handler", async () => {
+    const url = await serve((app, idempotent) => {
+      app.addContentTypeParser("application/octet-stream", (_request, payload, done) => done(null, payload));
+      app.post("/x", idempotent.route("x"), async (request, reply) => reply.send(request.body));
+    });
+    const key = v7();
+    const headers = { "content-type": "application/octet-stream" };
+    const body = "a".repeat(500_000);
+    const first = await send(`${url}/x`, key, body, { headers });
+    expect([mark(first), first.text.length]).toEqual(["executed", body.length]);
+    expect((await send(`${url}/x`, key, `${body.slice(1)}b`, { headers })).status).toBe(422);
+    expect(mark(await send(`${url}/x`, key, body, { headers }))).toBe("replayed");
+  });
+
   it("says so when the answer cannot be stored", async () => {
     const url = await serve((app, idempotent) => {
       app.post("/swallows", idempotent.route("swallows"), async (request) => {
@@ -370,7 +400,7 @@ describe("a Fastify route", () => {
     expect(await fixture.effects(key)).toBe(1);
   });
 
-  it("leaves bodies that are too large to Fastify, unclaimed", async () => {
+  it("refuses bodies over Fastify's own limit, unclaimed", async () => {
     const url = await serve((app, idempotent) => {
       app.post("/x", { ...idempotent.route("x"), bodyLimit: 10 }, async () => expect.unreachable());
     });
