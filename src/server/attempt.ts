@@ -1,7 +1,7 @@
 import { marked, type Outcome } from "./answer.js";
 import { checkedAnswer } from "./checked-answer.js";
 import { derive, type KeySource } from "./derive.js";
-import { isConnectionFailure, isConnectionState, isContention } from "./failure.js";
+import { isConnectionFailure, isConnectionState, isContention, withoutValues } from "./failure.js";
 import { type Execution, type Handler, HandlerFailure, handle } from "./handler.js";
 import { problem } from "./problem.js";
 import type { RunOptions } from "./run-options.js";
@@ -149,5 +149,5 @@ async function failed<Tx>(tx: Transaction<Tx> | undefined, error: unknown): Prom
   }
   if (isConnectionFailure(error)) return { outcome: problem("unavailable", error) };
   if (isSchemaFailure(error)) return { again: "schema", cause: error };
-  throw error;
+  throw withoutValues(error);
 }

@@ -39,3 +39,16 @@ export function isContention(error: unknown): boolean {
   const state = sqlState(error);
   return state === "40001" || state === "40P01";
 }
+
+/**
+ * The same error, without what drivers attach to it besides its message: rows and parameters, which are nobody's to read
+ * in a log.
+ */
+export function withoutValues<E>(error: E): E {
+  for (const one of causes(error)) {
+    for (const name of ["detail", "where", "internalQuery", "query", "parameters", "args"]) {
+      if (name in one) Reflect.set(one, name, undefined);
+    }
+  }
+  return error;
+}

@@ -111,7 +111,8 @@ async function readAtMost(request: Request, limit: number): Promise<Uint8Array<A
 }
 
 function responseOf({ status, headers, body }: Pick<Outcome, "status" | "headers" | "body">): Response {
-  const init = { status, headers: headers.map(([name, value]): [string, string] => [name, value]) };
+  // Made here: servers that read a response's headers later would trip over a bad one where nobody catches it.
+  const init = { status, headers: new Headers(headers.map(([name, value]): [string, string] => [name, value])) };
   // 204 and its like refuse even an empty body.
   return new Response(body?.length ? (body as Uint8Array<ArrayBuffer>) : null, init);
 }

@@ -114,7 +114,7 @@ export function fastifyIdempotency<Tx>(
       session.turn = await begin((handler) => idempotency.run(claim, handler, { ...options, rerun: false }));
       // Set only now: a claim that failed is the error handler's to answer, not onSend's.
       session.outcome = session.turn.outcome.catch((error) => {
-        request.log.error({ err: withoutValues(error) }, "the answer could not be stored");
+        request.log.error({ err: error }, "the answer could not be stored");
         return problem("not_stored");
       });
       if (session.turn.execution === undefined) return reply.send("");
@@ -204,10 +204,4 @@ function giveBack(payload: Readable, body: Uint8Array): Readable {
   const again = Readable.from(body.length === 0 ? [] : [body], { objectMode: false });
   // Where a decoder sits in front, it tells the parser here how many bytes came over the wire.
   return Object.assign(again, { receivedEncodedLength: Reflect.get(payload, "receivedEncodedLength") });
-}
-
-/** An error for the log: Postgres puts the values of rows into what is left out here. */
-function withoutValues(error: unknown): object {
-  const { name, message, stack, code } = error as Error & { code?: unknown };
-  return { name, message, stack, code };
 }

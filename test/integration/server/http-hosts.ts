@@ -32,6 +32,10 @@ export interface HostOptions {
   readonly act: Act;
   readonly handlerTimeout: number;
   readonly bodyLimit: number;
+  /** @defaultValue the account in `Authorization` */
+  readonly tenant?: (authorization: string | null | undefined) => unknown;
+  /** Where the framework's own log goes, in all its detail. */
+  readonly log?: (line: string) => void;
 }
 
 /** A server with the idempotent routes `POST /act`, `PUT /act` and `POST /other`, and `GET /act` beside them. */
@@ -41,18 +45,32 @@ export interface Host {
 }
 
 /** The account that stands in the request; a real server looks a token up. */
-const accountIn = (header: string | string[] | null | undefined): string | undefined =>
+const accountIn = (header: string | null | undefined): string | undefined =>
   /^Bearer (acct_\w+)$/.exec(String(header))?.[1];
 
-const engine = <R>({ db, handlerTimeout }: HostOptions, tenant: (request: R) => string | undefined) =>
-  createIdempotency({ db, retention: "24h", handlerTimeout, headers: ["x-kept"], tenant });
+const engine = <R>(
+  { db, handlerTimeout, tenant = accountIn }: HostOptions,
+  authorizationOf: (request: R) => string | null | undefined,
+) =>
+  createIdempotency({
+    db,
+    retention: "24h",
+    handlerTimeout,
+    headers: ["x-kept"],
+    // Not always what the types ask for: that is to be found out.
+    tenant: (request: R) => tenant(authorizationOf(request)) as string | undefined,
+  });
 
 const fastify: Host = {
   name: "Fastify",
   async start(options) {
-    const idempotency = engine(options, ({ headers }: FastifyRequest) => accountIn(headers.authorization));
+    const idempotency = engine(options, ({ headers }: FastifyRequest) => headers.authorization);
     const hooks = fastifyIdempotency(idempotency);
-    const app = Fastify({ bodyLimit: options.bodyLimit });
+    const { log } = options;
+    const app = Fastify({
+      bodyLimit: options.bodyLimit,
+      logger: log === undefined ? false : { level: "trace", stream: { write: log } },
+    });
     app.removeAllContentTypeParsers();
     app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
     for (const [url, method] of [
@@ -90,10 +108,12 @@ const fastify: Host = {
 const expressHost: Host = {
   name: "Express",
   async start(options) {
-    const idempotency = engine(options, ({ headers }: ExpressRequest) => accountIn(headers.authorization));
+    const idempotency = engine(options, ({ headers }: ExpressRequest) => headers.authorization);
     const hooks = expressIdempotency(idempotency);
     const app = express();
-    app.set("env", "test");
+    // Otherwise Express writes what it catches to the console.
+    if (options.log === undefined) app.set("env", "test");
+    else app.set("env", "production");
     for (const url of ["/act", "/other"]) {
       const middleware = [
         hooks.route(url, { bodyLimit: options.bodyLimit }),
@@ -121,7 +141,7 @@ const expressHost: Host = {
 };
 
 const web = (options: HostOptions) => {
-  const idempotency = engine(options, ({ headers }: Request) => accountIn(headers.get("authorization")));
+  const idempotency = engine(options, ({ headers }: Request) => headers.get("authorization"));
   const route = (scope: string) =>
     idempotentFetch(idempotency, { scope, bodyLimit: options.bodyLimit }, async (request, execution) => {
       const {
