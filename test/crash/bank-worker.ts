@@ -34,7 +34,7 @@ const left = randomTransfers(Number(seed), Number(count)).entries();
 async function work(): Promise<void> {
   for (const [number, transfer] of left) {
     const intent = String(number);
-    // The intent of what was refused is free again: it would be tried under another key.
+    // The intent of what was refused is free again: every life would try it anew, under another key.
     const refused = (await sdk.find({ name: "transfer", intent }))?.state === "rejected";
     if (!refused) await sdk.operation("transfer", transfer, { intent }).outcome();
   }
