@@ -50,6 +50,18 @@ describe("the packed tarball", () => {
     await run(process.execPath, ["--input-type=module", "--eval", code], { cwd: consumer });
   });
 
+  test("counts nothing, and throws nothing, where OpenTelemetry is not installed", async () => {
+    const code = `
+      import { openTelemetryMetrics } from "samekey/server/metrics";
+      const isInstalled = await import("@opentelemetry/api").then(() => true, () => false);
+      const metrics = await openTelemetryMetrics();
+      metrics.observe({ kind: "executed", scope: "s", status: 201, duration: 1, attempts: 1 });
+      metrics.watch({ retentionStatus: () => { throw new Error("asked"); } });
+      console.log({ isInstalled });`;
+    const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", code], { cwd: consumer });
+    expect(stdout.trim()).toBe("{ isInstalled: false }");
+  });
+
   test("has a command, which says what it lacks", async () => {
     const samekey = (...args: string[]) => run("npx", ["--no", "samekey", ...args], { cwd: consumer });
     expect((await samekey("--help")).stdout).toContain("samekey <verb> --help");

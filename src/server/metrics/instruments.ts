@@ -16,7 +16,8 @@ export interface WatchOptions {
   readonly shard?: string | undefined;
 }
 
-export type Labels = Readonly<Record<string, string>>;
+/** What a value belongs to, by the names of its labels. */
+export type MetricLabels = Readonly<Record<string, string>>;
 
 /** What every backend makes an instrument from. Names are OpenTelemetry's, below `samekey.`; times are seconds. */
 export interface Definition {
@@ -29,14 +30,14 @@ export interface Definition {
 
 /** One value of a gauge. */
 export interface Sample {
-  readonly labels: Labels;
+  readonly labels: MetricLabels;
   readonly value: number;
 }
 
 /** What a library of metrics is asked for. */
 export interface Backend {
-  counter(definition: Definition): (labels: Labels, value: number) => void;
-  histogram(definition: Definition, buckets: readonly number[]): (labels: Labels, value: number) => void;
+  counter(definition: Definition): (labels: MetricLabels, value: number) => void;
+  histogram(definition: Definition, buckets: readonly number[]): (labels: MetricLabels, value: number) => void;
   gauge(definition: Definition, read: () => Promise<readonly Sample[]>): void;
 }
 

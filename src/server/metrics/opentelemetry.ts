@@ -1,21 +1,28 @@
-import { type Backend, createMetrics, type Definition, type Labels, type Metrics } from "./instruments.js";
+import { type Backend, createMetrics, type Definition, type MetricLabels, type Metrics } from "./instruments.js";
 
 /** The part of an OpenTelemetry `Meter` that is used. */
 export interface OpenTelemetryMeter {
-  createCounter(name: string, options: InstrumentOptions): { add(value: number, attributes: Labels): void };
+  createCounter(name: string, options: OpenTelemetryInstrument): { add(value: number, attributes: MetricLabels): void };
   createHistogram(
     name: string,
-    options: InstrumentOptions & { readonly advice: { readonly explicitBucketBoundaries: number[] } },
-  ): { record(value: number, attributes: Labels): void };
-  createObservableGauge(name: string, options: InstrumentOptions): { addCallback(callback: ObserveCallback): void };
+    options: OpenTelemetryInstrument & { readonly advice: { readonly explicitBucketBoundaries: number[] } },
+  ): { record(value: number, attributes: MetricLabels): void };
+  createObservableGauge(
+    name: string,
+    options: OpenTelemetryInstrument,
+  ): { addCallback(callback: OpenTelemetryCallback): void };
 }
 
-interface InstrumentOptions {
+/** What an OpenTelemetry `Meter` makes an instrument from. */
+export interface OpenTelemetryInstrument {
   readonly description: string;
   readonly unit: string;
 }
 
-type ObserveCallback = (result: { observe(value: number, attributes: Labels): void }) => Promise<void>;
+/** What an observable gauge asks for its values. */
+export type OpenTelemetryCallback = (result: {
+  observe(value: number, attributes: MetricLabels): void;
+}) => Promise<void>;
 
 /**
  * Counts with OpenTelemetry, as `samekey.…`; an exporter for Prometheus makes of it the names that
@@ -26,7 +33,7 @@ type ObserveCallback = (result: { observe(value: number, attributes: Labels): vo
 export async function openTelemetryMetrics(meter?: OpenTelemetryMeter): Promise<Metrics> {
   const used = meter ?? (await globalMeter());
   if (used === undefined) return { observe: () => {}, watch: () => {} };
-  const options = ({ help, unit }: Definition): InstrumentOptions => ({ description: help, unit });
+  const options = ({ help, unit }: Definition): OpenTelemetryInstrument => ({ description: help, unit });
   const backend: Backend = {
     counter: (definition) => {
       const counter = used.createCounter(`samekey.${definition.name}`, options(definition));

@@ -1,17 +1,18 @@
-import { type Backend, createMetrics, type Definition, type Labels, type Metrics } from "./instruments.js";
+import { type Backend, createMetrics, type Definition, type MetricLabels, type Metrics } from "./instruments.js";
 
 /** The part of `prom-client` that is used: pass the module. `R` is its `Registry`. */
 export interface PrometheusClient<R = unknown> {
-  readonly Counter: new (config: InstrumentConfig<R>) => { inc(labels: Labels, value: number): void };
+  readonly Counter: new (config: PrometheusInstrument<R>) => { inc(labels: MetricLabels, value: number): void };
   readonly Histogram: new (
-    config: InstrumentConfig<R> & { readonly buckets: number[] },
-  ) => { observe(labels: Labels, value: number): void };
+    config: PrometheusInstrument<R> & { readonly buckets: number[] },
+  ) => { observe(labels: MetricLabels, value: number): void };
   readonly Gauge: new (
-    config: InstrumentConfig<R> & { readonly collect: () => Promise<void> },
-  ) => { set(labels: Labels, value: number): void; reset(): void };
+    config: PrometheusInstrument<R> & { readonly collect: () => Promise<void> },
+  ) => { set(labels: MetricLabels, value: number): void; reset(): void };
 }
 
-interface InstrumentConfig<R> {
+/** What `prom-client` makes an instrument from. */
+export interface PrometheusInstrument<R = unknown> {
   readonly name: string;
   readonly help: string;
   readonly labelNames: string[];
@@ -39,7 +40,7 @@ export interface PrometheusOptions<R = unknown> {
  */
 export function prometheusMetrics<R>(client: PrometheusClient<R>, options: PrometheusOptions<R> = {}): Metrics {
   const { registry } = options;
-  const config = (definition: Definition, suffix = ""): InstrumentConfig<R> => ({
+  const config = (definition: Definition, suffix = ""): PrometheusInstrument<R> => ({
     name: `samekey_${definition.name.replaceAll(".", "_")}${definition.unit === "s" ? "_seconds" : ""}${suffix}`,
     help: definition.help,
     labelNames: [...definition.labels],
