@@ -76,22 +76,18 @@ interface Found {
 }
 
 /**
- * The origins of what has a time, but for the excepted ones. They are few: going through them one by one skips what is
- * excepted, however much of it there is.
+ * The statements compare rows, `(sdk, owner, origin, due, seq)`, rather than each column: that is met by the one index
+ * that has them in this order, and by no other, whatever Postgres believes about what is in the table.
  */
-function originsOf(operations: string, whose: string): string {
-  const first = (after: string): string =>
-    `select o.origin from ${operations} o where o.sdk = $1 ${whose} and o.due is not null ${after}
-     order by o.origin limit 1`;
-  return `
-    with recursive every(origin) as (
-      (${first("")}) union all
-      select (${first("and o.origin > every.origin")}) from every where every.origin is not null
-    ),
-    origins as (
-      select origin from every where origin is not null
-      and origin not in (select json_array_elements_text($3::text::json))
-    )`;
+interface Order {
+  /** What leads the index by time: the columns, and their values. */
+  readonly columns: string;
+  readonly values: string;
+}
+
+function orderOf({ owner }: ClaimQuery): Order {
+  if (owner === undefined) return { columns: "o.sdk", values: "coalesce($2::text, $1::text)" };
+  return { columns: "o.sdk, o.owner", values: "$1::text, $2::text" };
 }
 
 /** `$1` to `$3` of every statement that goes by origin. */
@@ -99,30 +95,55 @@ function parameters({ owner, exceptOrigins = [] }: ClaimQuery): readonly [string
   return [owner === undefined ? null : columnText(owner), JSON.stringify(exceptOrigins.map(columnText))];
 }
 
-const whoseOf = ({ owner }: ClaimQuery): string =>
-  owner === undefined ? "and $2::text is null" : "and o.owner = $2::text";
+/**
+ * The origins of what has a time, but for the excepted ones. They are few: going through them one by one skips what is
+ * excepted, however much of it there is.
+ */
+function originsOf(operations: string, { columns, values }: Order): string {
+  const first = (after: string): string =>
+    `select o.origin from ${operations} o where o.due is not null
+     and (${columns}, o.origin) > (${values}, ${after}) and (${columns}) <= (${values})
+     order by ${columns}, o.origin limit 1`;
+  return `
+    with recursive every(origin) as (
+      (${first("''")}) union all
+      select (${first("every.origin")}) from every where every.origin is not null
+    ),
+    origins as (
+      select origin from every where origin is not null
+      and origin not in (select json_array_elements_text($3::text::json))
+    )`;
+}
+
+interface Found {
+  readonly record: OperationRecord;
+  readonly cursor: Cursor;
+}
 
 /**
  * What others have locked they are claiming now: it is skipped, and nobody waits. The second arm is as good as empty; what
- * is put behind the owner keeps Postgres to the index by time there, since others hold everything that is his.
+ * is put behind the columns keeps Postgres to the index by time, since the others hold everything that is due.
  */
 async function due(tx: Transaction, query: ClaimQuery, { arm, at, seq }: Cursor, limit: number): Promise<Found[]> {
   if (limit <= 0) return [];
   const { operations } = tx.tables;
-  const whose = whoseOf(query);
+  const order = orderOf(query);
+  const { columns, values } = order;
   const rows = await tx.rows(
-    `${originsOf(operations, whose)}
+    `${originsOf(operations, order)}
     select * from (
       select 0 as arm, d.* from origins cross join lateral (
         select o.due as at, ${WHOLE} from ${operations} o
-        where o.sdk = $1 ${whose} and o.origin = origins.origin and o.due <= $4::float8
-        and $5::int = 0 and (o.due, o.seq) > ($6::float8, $7::bigint)
-        order by o.due, o.seq limit $8::int for update of o skip locked) d
+        where o.due is not null and $5::int = 0
+        and (${columns}, o.origin, o.due, o.seq) > (${values}, origins.origin, $6::float8, $7::bigint)
+        and (${columns}, o.origin, o.due) <= (${values}, origins.origin, $4::float8)
+        order by ${columns}, o.origin, o.due, o.seq limit $8::int for update of o skip locked) d
       union all
       select 1 as arm, s.* from (
         select o.since as at, ${WHOLE} from ${operations} o
-        where o.sdk = $1 ${whose.replace("o.owner", "o.owner || ''")} and o.due is not null and o.since > $4::float8
+        where o.due is not null and o.since > $4::float8
         and ($5::int = 0 or (o.since, o.seq) > ($6::float8, $7::bigint))
+        and o.sdk || '' = $1 and ($2::text is null or o.owner || '' = $2::text)
         and o.origin not in (select json_array_elements_text($3::text::json))
         order by o.since, o.seq limit $8::int for update of o skip locked) s
     ) c order by arm, at, seq::bigint limit $8::int`,
@@ -141,15 +162,15 @@ async function due(tx: Transaction, query: ClaimQuery, { arm, at, seq }: Cursor,
 
 /** The time of the first that was not looked at. */
 async function nextDue(tx: Transaction, query: ClaimQuery, { arm, at, seq }: Cursor): Promise<number | undefined> {
-  const { operations } = tx.tables;
-  const whose = whoseOf(query);
+  const order = orderOf(query);
+  const { columns, values } = order;
   const [row] = await tx.rows(
-    `${originsOf(operations, whose)}
+    `${originsOf(tx.tables.operations, order)}
     select min(d.due) as at from origins cross join lateral (
-      select o.due from ${operations} o
-      where o.sdk = $1 ${whose} and o.origin = origins.origin and o.due is not null
-      and (o.due, o.seq) > ($4::float8, $5::bigint)
-      order by o.due, o.seq limit 1) d`,
+      select o.due from ${tx.tables.operations} o where o.due is not null
+      and (${columns}, o.origin, o.due, o.seq) > (${values}, origins.origin, $4::float8, $5::bigint)
+      and (${columns}, o.origin) <= (${values}, origins.origin)
+      order by ${columns}, o.origin, o.due, o.seq limit 1) d`,
     ...parameters(query),
     arm === 0 ? at : query.now,
     arm === 0 ? seq : Number.MAX_SAFE_INTEGER,

@@ -78,7 +78,7 @@ create index operations_freed on ${operations} (sdk, owner, name, intent, seq) w
 create index operations_overtaken on ${operations} (sdk, owner) where held = 2;
 create index operations_due on ${operations} (sdk, owner, origin, due, seq) where due is not null;
 create index operations_due_of_all on ${operations} (sdk, origin, due, seq) where due is not null;
-create index operations_since on ${operations} (sdk, since, seq) where due is not null;
+create index operations_since on ${operations} (since, seq) where due is not null;
 create index operations_holder on ${operations} (sdk, holder) where holder is not null;
 create index operations_listing on ${operations} (sdk, owner, state, seq);
 create index operations_listing_of_all on ${operations} (sdk, state, seq);
