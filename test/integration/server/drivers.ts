@@ -28,9 +28,11 @@ const poolOf = (url: string, max: number, socket?: () => Socket, pipeline = fals
   const pool = new pg.Pool({ connectionString: url, max, pipeline, ...(socket && { stream: socket }) });
   // Tests cut connections; unheard, that would end the process.
   pool.on("error", () => {});
-  pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
 };
+
+/** An ORM listens to no error of a connection that it has taken from the pool, and pg wants to be listened to. */
+export const heard = (pool: pg.Pool): pg.Pool => pool.on("connect", (client) => client.on("error", () => {}));
 
 const sqlOf = (url: string, max: number, socket?: () => Socket, prepare = true): postgres.Sql => {
   const connected = async (): Promise<Socket | undefined> => {
@@ -82,7 +84,7 @@ const throughOrm = <Tx>(
 const kysely: Driver = {
   name: "Kysely on pg",
   open(url, max = 20, socket) {
-    const own = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: poolOf(url, max, socket) }) });
+    const own = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: heard(poolOf(url, max, socket)) }) });
     const query = (tx: Transaction<unknown>, text: string, values: unknown[]) =>
       tx.executeQuery(CompiledQuery.raw(text, values));
     const db = {
@@ -100,7 +102,7 @@ const kysely: Driver = {
 const drizzlePg: Driver = {
   name: "Drizzle on pg",
   open(url, max = 20, socket) {
-    const pool = poolOf(url, max, socket);
+    const pool = heard(poolOf(url, max, socket));
     const own = drizzleOnPg(pool);
     type Tx = Parameters<Parameters<typeof own.transaction>[0]>[0];
     const query = (tx: Tx, text: string, values: unknown[]) => tx.execute(template(text, values));
