@@ -47,7 +47,7 @@ const stopped = new AbortController();
 
 async function main(): Promise<boolean> {
   const startedAt = performance.now();
-  console.log(`starting Postgres for each of ${shards} shards, the server, and bad networks around it`);
+  console.log(`starting Postgres (${shards}), the server, and bad networks around it`);
   heedSignals();
   const random = seeded(Number(options.seed));
   const [weather, inside] = [new Weather(random), new Weather(random)];

@@ -12,7 +12,7 @@ export interface HardLifeOptions {
   /** Called when something has happened. */
   readonly onProgress: () => void;
   readonly signal: AbortSignal;
-  /** How long a life lasts at least, and at most, in milliseconds; if it makes enough transfers, not so long. @defaultValue [800, 1800] */
+  /** How long a life lasts at least, and at most, in milliseconds; if it makes enough transfers, not so long. @defaultValue [1500, 3000] */
   readonly span?: readonly [number, number] | undefined;
 }
 
@@ -39,7 +39,7 @@ export class HardLife {
 
   /** One life. Resolves to `undefined` if it was cut short. */
   async #live(): Promise<Counts | undefined> {
-    const { program, args, signal, onProgress, random, span: [least, most] = [800, 1_800] } = this.#options;
+    const { program, args, signal, onProgress, random, span: [least, most] = [1_500, 3_000] } = this.#options;
     signal.throwIfAborted();
     const child = fork(program, args);
     const abort = (): void => void child.kill("SIGKILL");
