@@ -51,19 +51,16 @@ function byTime(tx: Transaction, filter: PageFilter, states: readonly State[], l
 }
 
 /**
- * Each state on its own; of all that are found, the first. A comparison of rows, rather than of each column, is met by
- * the index that has them in this order and by no other: Postgres would go through all states by `seq` for a rare one.
+ * Each state on its own; of all that are found, the first. Rows are compared, rather than the state and the order: that
+ * keeps Postgres to an index that has both, where it would go through all states by `seq` for a rare one.
  */
-function bySeq(tx: Transaction, { owner, ...filter }: PageFilter, states: readonly State[], limit: number) {
+function bySeq(tx: Transaction, filter: PageFilter, states: readonly State[], limit: number) {
   const values: unknown[] = [filter.after ?? 0, limit];
-  const whose = owner === undefined ? "" : `$${values.push(columnText(owner)) + 1}::text, `;
-  const columns = owner === undefined ? "o.sdk, o.state, o.seq" : "o.sdk, o.owner, o.state, o.seq";
   const more = conditions(filter, values);
   const arms = states.map(
-    (state) => `(select ${WHOLE} from ${tx.tables.operations} o
-      where (${columns}) > ($1::text, ${whose}'${state}', $2::bigint)
-      and (${columns}) <= ($1::text, ${whose}'${state}', ${Number.MAX_SAFE_INTEGER}) ${more}
-      order by ${columns} limit $3::int)`,
+    (state) => `(select ${WHOLE} from ${tx.tables.operations} o where o.sdk = $1 ${more}
+      and (o.state, o.seq) > ('${state}', $2::bigint) and (o.state, o.seq) <= ('${state}', ${Number.MAX_SAFE_INTEGER})
+      order by o.state, o.seq limit $3::int)`,
   );
   return tx.rows(`select * from (${arms.join(" union all ")}) p order by p.seq::bigint limit $3::int`, ...values);
 }
