@@ -25,6 +25,15 @@ export function isConnectionState(error: unknown): boolean {
   return /^(08|57P|53|25P03|25P04|58)/.test(sqlState(error) ?? "");
 }
 
+/** Whether the session ended with it, by Postgres' word or a pooler's; PgBouncer knows the older of the fields only. */
+export function isFatal(error: unknown): boolean {
+  for (const one of causes(error)) {
+    const { severity, severity_local } = one as { severity?: unknown; severity_local?: unknown };
+    if (/^(FATAL|PANIC)$/.test(String(severity ?? severity_local))) return true;
+  }
+  return false;
+}
+
 /**
  * Whether what a driver threw says nothing about the statement: the connection was lost or refused, or the database is
  * starting, stopping or out of connections. Drivers have no common mark for it; what is left are the program's own errors.

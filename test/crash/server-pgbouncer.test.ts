@@ -6,6 +6,7 @@ import {
   type ConnectionOf,
   createIdempotency,
   fingerprint,
+  type Idempotency,
   type IdempotencyOptions,
   type Outcome,
 } from "samekey/server";
@@ -22,6 +23,7 @@ const connections = 3;
 let bank: Bank;
 let bouncer: PgBouncer;
 let servers: readonly BankServer[];
+let schemas = 0;
 
 beforeAll(async () => {
   if (program === undefined) return;
@@ -44,6 +46,7 @@ interface Work {
 
 /** An engine on some driver, and a handler with one effect. */
 interface Driven {
+  engine(options: Partial<IdempotencyOptions>): Pick<Idempotency, "migrate" | "runRetention">;
   run(key: string, work?: Work, options?: Partial<IdempotencyOptions>): Promise<Outcome>;
   end(): Promise<unknown>;
 }
@@ -55,7 +58,9 @@ function driven<D extends AnyDatabase>(
   query: (tx: ConnectionOf<D>, text: string, values: string[]) => PromiseLike<{ pid: number }[]>,
   end: () => Promise<unknown>,
 ): Driven {
+  const engine = (options: Partial<IdempotencyOptions>) => createIdempotency<D>({ retention: "24h", ...options, db });
   return {
+    engine,
     run(key, { answer = created, body = "{}", inside } = {}, options = {}) {
       const request = {
         tenant: "acct_1",
@@ -63,8 +68,7 @@ function driven<D extends AnyDatabase>(
         key,
         fingerprint: fingerprint({ method: "POST", target: "/ledger", contentType: "application/json", body }),
       };
-      const engine = createIdempotency<D>({ retention: "24h", ...options, db });
-      return engine.run(request, async ({ tx }) => {
+      return engine(options).run(request, async ({ tx }) => {
         const insert = "INSERT INTO ledger (key, amount) VALUES ($1, 1) RETURNING pg_backend_pid() AS pid";
         const [row] = await query(tx, insert, [key]);
         await inside?.(row?.pid ?? 0);
@@ -183,13 +187,30 @@ describe.skipIf(program === undefined)("through PgBouncer in transaction mode", 
     it.each([
       ["lost on the way there", "executed"],
       ["lost on the way back", "replayed"],
-    ] as const)("does not know of a COMMIT that is %s, and finds out", async (fault, kind) => {
+    ] as const)("does not know of a COMMIT that is %s, finds out, and nobody else notices", async (fault, kind) => {
       const key = newKey();
       const struck = bank.proxy.atCommit(fault);
       expect(textOf(await driver.run(key))).toContain("outcome_unknown");
       await struck;
       await expect.poll(async () => (await driver.run(key)).kind).toBe(kind);
       expect(await bank.effects(key)).toBe(1);
+      const others = await Promise.all(times(20, () => driver.run(newKey())));
+      expect(others.map((outcome) => outcome.kind)).toEqual(Array(20).fill("executed"));
+    });
+
+    it("drops old partitions while keys are being answered", async () => {
+      schemas += 1;
+      const schema = `old_${schemas}`;
+      await driver.engine({ schema, retention: "7d" }).migrate();
+      const lowered = driver.engine({ schema, retention: "1h" });
+      await lowered.migrate();
+      const [report, ...outcomes] = await Promise.all([
+        lowered.runRetention(),
+        ...times(20, () => driver.run(newKey())),
+      ]);
+      expect(report.dropped.length).toBeGreaterThan(0);
+      expect(report.waiting).toEqual([]);
+      expect(outcomes.map(({ kind }) => kind)).toEqual(Array(20).fill("executed"));
     });
 
     // F99

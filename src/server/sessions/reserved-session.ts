@@ -1,5 +1,5 @@
 import type { QueryResult, ReservedConnection } from "../driver.js";
-import { isConnectionFailure, sqlState } from "../failure.js";
+import { isConnectionFailure, isFatal, sqlState } from "../failure.js";
 import { beginning, notTheirs, type Session, transactionOver } from "./session.js";
 
 /** The driver's own view of a connection: what tells that it was closed. */
@@ -9,9 +9,12 @@ interface Socketed {
 
 /** A statement of the driver's, not sent before it is awaited. */
 interface PendingStatement {
-  handler?: (statement: PendingStatement) => void;
+  handler?: (statement: PendingStatement) => unknown;
   reject(reason: unknown): void;
 }
+
+/** After a pause this long the end of a connection may lie unread, ms. */
+const lull = 50;
 
 /** A connection that `postgres` has reserved. */
 export class ReservedSession<C extends ReservedConnection> implements Session<C> {
@@ -19,6 +22,7 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
   #socketed: Socketed | undefined;
   #lost = false;
   #over = false;
+  #spoke = performance.now();
 
   constructor(connection: C) {
     this.#connection = connection;
@@ -84,9 +88,11 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
   }
 
   async #send(text: string, values: unknown[], options: { prepare?: boolean }): Promise<QueryResult> {
+    await this.#caughtUp();
     if (this.#lost) throw lostConnection();
     try {
       const rows = await this.#connection.unsafe(text, values, options);
+      this.#spoke = performance.now();
       return { rows, command: rows.command };
     } catch (error) {
       this.#notice(error);
@@ -107,8 +113,7 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
   // Statements fail a moment before the connection is closed. Whatever is sent in between blocks it for ever, even after
   // the driver has opened it again.
   #notice(error: unknown): void {
-    const state = sqlState(error);
-    if (state === undefined ? isConnectionFailure(error) : /^(57P|25P03|25P04)/.test(state)) this.#lost = true;
+    if (sqlState(error) === undefined ? isConnectionFailure(error) : isFatal(error)) this.#lost = true;
   }
 
   // Checked when it is sent, not when it is made: a statement may be kept and awaited later.
@@ -121,11 +126,20 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
       this.#notice(reason);
       reject(reason);
     };
-    statement.handler = (one) => {
+    statement.handler = async (one) => {
+      await this.#caughtUp();
       if (this.#over || this.#lost) one.reject(this.#over ? transactionOver() : lostConnection());
       else send(one);
     };
     return made;
+  }
+
+  // Lets the driver read what came while this process stood still or was busy elsewhere: if that is the connection's end,
+  // nothing must be sent any more (see #notice).
+  async #caughtUp(): Promise<void> {
+    if (performance.now() - this.#spoke < lull) return;
+    for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);
+    this.#spoke = performance.now();
   }
 }
 
