@@ -11,5 +11,5 @@ export const corsHeaders: {
   readonly exposedHeaders: readonly string[];
 } = {
   allowedHeaders: ["content-type", "idempotency-key", "samekey-owner"],
-  exposedHeaders: ["date", "idempotency-replayed", "idempotency-status", "retry-after"],
+  exposedHeaders: ["date", "idempotency-body", "idempotency-replayed", "idempotency-status", "retry-after"],
 };

@@ -449,6 +449,56 @@ const outcomes: readonly Case[] = [
   },
 ];
 
+const routes: readonly Case[] = [
+  {
+    name: "keeps the status of an answer that is too large to be kept, and never runs it again",
+    async check(target) {
+      const key = v7();
+      const large = {
+        status: 201,
+        headers: [typed(json), ["location", "/act/1"]] as const,
+        body: Buffer.alloc(1_100_000, 32),
+      };
+      target.on(key, effect(large));
+      const [first, again] = [await post(target, key), await post(target, key)];
+      expect([first.status, marks(first), first.body.length]).toEqual([201, executed, 1_100_000]);
+      expect([again.status, marks(again), again.headers["location"]]).toEqual([201, replayed, ["/act/1"]]);
+      expect(again.headers["idempotency-body"]).toEqual(["omitted"]);
+      expect(await target.effects(key)).toBe(1);
+    },
+  },
+  {
+    // F107
+    name: "seals what is stored where a route asks for it",
+    async check(target) {
+      const key = v7();
+      target.on(key, effect({ body: "one-time secret" }));
+      const [first, again] = [
+        await post(target, key, { path: "/sealed" }),
+        await post(target, key, { path: "/sealed" }),
+      ];
+      expect([marks(first), first.body.toString()]).toEqual([executed, "one-time secret"]);
+      expect([marks(again), again.body.toString()]).toEqual([replayed, "one-time secret"]);
+      const { rows } = await target.pool.query("SELECT body FROM samekey.keys WHERE scope = '/sealed' AND key = $1", [
+        `7${key.replaceAll("-", "")}`,
+      ]);
+      expect(rows.map(({ body }) => body.toString())).not.toContain("one-time secret");
+      expect(rows).toHaveLength(1);
+    },
+  },
+  {
+    name: "runs a request without a key where a route needs none, unmarked, and refuses a bad one",
+    async check(target) {
+      const answer = await post(target, undefined, { path: "/optional" });
+      expect([answer.status, marks(answer)]).toEqual([201, unmarked]);
+      expectProblem(await post(target, "a b", { path: "/optional" }), 400, "idempotency_key_invalid");
+      const key = v7();
+      expect(marks(await post(target, key, { path: "/optional" }))).toEqual(executed);
+      expect(marks(await post(target, key, { path: "/optional" }))).toEqual(replayed);
+    },
+  },
+];
+
 const traffic: readonly Case[] = [
   {
     name: "gives the handler the bytes that were sent",
@@ -574,4 +624,12 @@ const traffic: readonly Case[] = [
   },
 ];
 
-export const cases: readonly Case[] = [...rows, ...replays, ...sameKeys, ...refusedKeys, ...outcomes, ...traffic];
+export const cases: readonly Case[] = [
+  ...rows,
+  ...replays,
+  ...sameKeys,
+  ...refusedKeys,
+  ...outcomes,
+  ...routes,
+  ...traffic,
+];

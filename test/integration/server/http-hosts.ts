@@ -15,6 +15,7 @@ import {
   type Database,
   type Execution,
   idempotentFetch,
+  type RouteOptions,
 } from "../../../src/server/index.js";
 
 /** What a route answers, whatever framework says it. */
@@ -38,7 +39,18 @@ export interface HostOptions {
   readonly log?: (line: string) => void;
 }
 
-/** A server with the idempotent routes `POST /act`, `PUT /act` and `POST /other`, and `GET /act` beside them. */
+/** Turns every byte over, which is enough to tell. */
+const turned = (bytes: Uint8Array): Uint8Array => bytes.map((byte) => byte ^ 0xff);
+
+/** The idempotent routes, by path and scope. */
+const routes: Readonly<Record<string, Omit<RouteOptions<PoolClient>, "bodyLimit">>> = {
+  "/act": {},
+  "/other": {},
+  "/sealed": { seal: { seal: turned, open: turned } },
+  "/optional": { required: false },
+};
+
+/** A server with the routes above, for POST and PUT, and `GET /act` beside them. */
 export interface Host {
   readonly name: string;
   start(options: HostOptions): Promise<{ readonly url: string; close(): Promise<unknown> }>;
@@ -73,14 +85,11 @@ const fastify: Host = {
     });
     app.removeAllContentTypeParsers();
     app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
-    for (const [url, method] of [
-      ["/act", ["POST", "PUT"]],
-      ["/other", ["POST"]],
-    ] as const) {
+    for (const [url, route] of Object.entries(routes)) {
       app.route({
         url,
-        method: [...method],
-        ...hooks.route(url),
+        method: ["POST", "PUT"],
+        ...hooks.route(url, route),
         handler: async (request, reply) => {
           const {
             status = 200,
@@ -114,9 +123,9 @@ const expressHost: Host = {
     // Otherwise Express writes what it catches to the console.
     if (options.log === undefined) app.set("env", "test");
     else app.set("env", "production");
-    for (const url of ["/act", "/other"]) {
+    for (const [url, route] of Object.entries(routes)) {
       const middleware = [
-        hooks.route(url, { bodyLimit: options.bodyLimit }),
+        hooks.route(url, { ...route, bodyLimit: options.bodyLimit }),
         express.raw({ type: () => true, limit: options.bodyLimit }),
         async (request: ExpressRequest, response: express.Response) => {
           const {
@@ -142,8 +151,8 @@ const expressHost: Host = {
 
 const web = (options: HostOptions) => {
   const idempotency = engine(options, ({ headers }: Request) => headers.get("authorization"));
-  const route = (scope: string) =>
-    idempotentFetch(idempotency, { scope, bodyLimit: options.bodyLimit }, async (request, execution) => {
+  const handlerOf = (scope: string, route: RouteOptions<PoolClient>) =>
+    idempotentFetch(idempotency, { ...route, scope, bodyLimit: options.bodyLimit }, async (request, execution) => {
       const {
         status = 200,
         headers = [],
@@ -156,17 +165,17 @@ const web = (options: HostOptions) => {
         headers: headers.map(([name, value]): [string, string] => [name, value]),
       });
     });
-  return { act: route("/act"), other: route("/other"), contract: contractFetch(idempotency) };
+  const handlers = Object.entries(routes).map(([path, route]) => [path, handlerOf(path, route)] as const);
+  return { handlers, contract: contractFetch(idempotency) };
 };
 
 const hono: Host = {
   name: "the Web wrapper under Hono",
   async start(options) {
-    const { act, other, contract } = web(options);
+    const { handlers, contract } = web(options);
     const app = new Hono();
     app.onError((_error, context) => context.text("failed", 500));
-    app.on(["POST", "PUT"], "/act", (context) => act(context.req.raw));
-    app.post("/other", (context) => other(context.req.raw));
+    for (const [path, handler] of handlers) app.on(["POST", "PUT"], path, (context) => handler(context.req.raw));
     app.get("/act", (context) => context.text("untouched"));
     app.get(contractPath, contract);
     const server = serveHono({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" }) as Server;
@@ -177,19 +186,17 @@ const hono: Host = {
 const bare: Host = {
   name: "the Web wrapper on bare Node",
   async start(options) {
-    const { act, other, contract } = web(options);
-    const routes: Record<string, (request: Request) => Promise<Response> | Response> = {
-      "POST /act": act,
-      "PUT /act": act,
-      "POST /other": other,
-      "GET /act": () => new Response("untouched"),
-      [`GET ${contractPath}`]: contract,
-    };
+    const { handlers, contract } = web(options);
+    const found = new Map<string, (request: Request) => Promise<Response> | Response>([
+      ["GET /act", () => new Response("untouched")],
+      [`GET ${contractPath}`, contract],
+    ]);
+    for (const [path, handler] of handlers) found.set(`POST ${path}`, handler).set(`PUT ${path}`, handler);
     const listener: RequestListener = async (incoming, outgoing) => {
       const url = new URL(incoming.url ?? "", "http://localhost");
-      const found = routes[`${incoming.method} ${url.pathname}`];
+      const handler = found.get(`${incoming.method} ${url.pathname}`);
       const failed = () => new Response("failed", { status: 500 });
-      const response = await Promise.resolve(found?.(requestOf(incoming, url)) ?? failed()).catch(failed);
+      const response = await Promise.resolve(handler?.(requestOf(incoming, url)) ?? failed()).catch(failed);
       const headers = [...response.headers].flat();
       outgoing.writeHead(response.status, headers).end(Buffer.from(await response.arrayBuffer()));
     };

@@ -32,5 +32,11 @@ describe("the published contract", () => {
 
 it("the names for CORS plugins hold what the client sends and what it reads", () => {
   expect(corsHeaders.allowedHeaders).toEqual(["content-type", "idempotency-key", "samekey-owner"]);
-  expect(corsHeaders.exposedHeaders).toEqual(["date", "idempotency-replayed", "idempotency-status", "retry-after"]);
+  expect(corsHeaders.exposedHeaders).toEqual([
+    "date",
+    "idempotency-body",
+    "idempotency-replayed",
+    "idempotency-status",
+    "retry-after",
+  ]);
 });
