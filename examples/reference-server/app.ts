@@ -26,6 +26,8 @@ export interface AppOptions {
 export function createApp({ shards, creditToken }: AppOptions): FastifyInstance {
   const app = Fastify({
     bodyLimit: 64 * 1024,
+    // Fastify waits without end for a request, unless told otherwise.
+    requestTimeout: 30_000,
     forceCloseConnections: "idle",
     // A number in quotes would be routed as none, and then taken for one.
     ajv: { customOptions: { coerceTypes: false } },

@@ -3,13 +3,13 @@
  * `@fastify/cors`. Add the headers of your own.
  *
  * ```ts
- * app.use(cors({ origin, exposedHeaders: [...corsHeaders.exposedHeaders], allowedHeaders: [...corsHeaders.allowedHeaders, "authorization"] }));
+ * const { allowedHeaders, exposedHeaders } = corsHeaders;
+ * app.use(cors({ origin, exposedHeaders, allowedHeaders: [...allowedHeaders, "authorization"] }));
  * ```
  */
-export const corsHeaders: {
-  readonly allowedHeaders: readonly string[];
-  readonly exposedHeaders: readonly string[];
-} = {
+export const corsHeaders: { readonly allowedHeaders: string[]; readonly exposedHeaders: string[] } = {
   allowedHeaders: ["content-type", "idempotency-key", "samekey-owner"],
   exposedHeaders: ["date", "idempotency-body", "idempotency-replayed", "idempotency-status", "retry-after"],
 };
+// Typed as those packages want it, and shared by all who import it.
+for (const names of Object.values(corsHeaders)) Object.freeze(names);
