@@ -194,7 +194,7 @@ export class Transaction {
 
   /** Heard once it is committed. */
   async notify(texts: readonly string[]): Promise<void> {
-    const sql = "select pg_notify($2::text, t), $1::text from json_array_elements_text($3::text::json) t";
+    const sql = "select pg_notify($2::text, t)::text, $1::text from json_array_elements_text($3::text::json) t";
     await this.rows(sql, channelOf(this.tables), JSON.stringify(texts));
   }
 
@@ -205,7 +205,7 @@ export class Transaction {
     const { schema, sdk } = this.tables;
     const names = lanes.map(({ owner, lane }) => JSON.stringify([schema, sdk, owner, lane]));
     await this.rows(
-      `select pg_advisory_xact_lock(k.lane), $1::text from (
+      `select pg_advisory_xact_lock(k.lane)::text, $1::text from (
         select distinct hashtextextended(n, 7102) as lane from json_array_elements_text($2::text::json) n order by 1) k`,
       JSON.stringify(names),
     );
