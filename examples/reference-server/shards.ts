@@ -28,6 +28,7 @@ const AGAIN = 1_000;
 export class Shards {
   readonly all: readonly Shard[];
   readonly #ready = new Set<Shard>();
+  readonly #jobs: (() => Promise<void>)[] = [];
   readonly #closed = new AbortController();
 
   constructor({ databaseUrls, idempotency, connections, ...relay }: ShardsOptions) {
@@ -90,6 +91,7 @@ export class Shards {
 
   async close(): Promise<void> {
     this.stop();
+    await Promise.all(this.#jobs.map((stop) => stop()));
     await Promise.all(
       this.all.map(async ({ relay, pool }) => {
         await relay.close();
@@ -113,6 +115,7 @@ export class Shards {
       await shard.relay.counts();
       if (this.#closed.signal.aborted) return undefined;
       shard.relay.start();
+      this.#jobs.push(shard.idempotency.startRetention());
       this.#ready.add(shard);
       return undefined;
     } catch (error) {

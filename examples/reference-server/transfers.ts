@@ -53,6 +53,7 @@ export async function transfer(context: TransferContext, wanted: Transfer): Prom
   if (isLocal) await move(tx, { transfer: id, kind: "transfer_in", account: dst, change: amount, key });
   else {
     const credit = { transfer: id, account: dst, amount, key };
+    // Its key comes from the transfer, not from the request's: that one may come again, once its window is long over.
     await relay.operation("credit", credit, { intent: id, key: `credit:${id}` }).save({ tx });
   }
   return { status: 201, body: { transfer: id, src, dst, amount } };
