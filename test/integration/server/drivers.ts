@@ -64,7 +64,7 @@ const onPostgres = (name: string, prepare: boolean): Driver => ({
     return {
       db,
       query: (tx: postgres.ReservedSql, text, values) => tx.unsafe(text, values as string[]),
-      end: () => db.end({ timeout: 5 }),
+      end: () => db.end({ timeout: 1 }),
     };
   },
 });
@@ -126,7 +126,7 @@ const drizzlePostgres: Driver = {
     return throughOrm(
       db,
       async (...args) => [...(await query(...args))],
-      () => client.end({ timeout: 5 }),
+      () => client.end({ timeout: 1 }),
     );
   },
 };

@@ -204,6 +204,43 @@ describe.each(drivers)("on $name,", (driver) => {
     });
   });
 
+  // Drizzle's connections are not samekey's to keep whole.
+  it.skipIf(endsTheProcess)("a pool of one is whole again after every fault", async () => {
+    const one = driver.open(proxy.url, 1);
+    const engine = createIdempotency({ db: one.db, retention: "24h", handlerTimeout: 300 });
+    const works = async (): Promise<void> => {
+      expect((await engine.run(request(v7()), effectOn(one))).kind).toBe("executed");
+    };
+    const faults: Handler<unknown>[] = [
+      async ({ tx }) => {
+        await cut(tx);
+        return created;
+      },
+      async ({ tx }) => {
+        await one.query(tx, "SELECT 1");
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
+        return created;
+      },
+      async ({ tx }) => {
+        await one.query(tx, "SELECT pg_sleep(0.4)");
+        return created;
+      },
+      () => {
+        proxy.atCommit("lost on the way there");
+        return created;
+      },
+      () => {
+        proxy.atCommit("lost on the way back");
+        return created;
+      },
+    ];
+    for (const fault of faults) {
+      expect((await engine.run(request(v7()), fault)).status).toBe(503);
+      await works();
+    }
+    await one.end();
+  });
+
   // F99
   describe("after every outcome", () => {
     it("no lock and no setting is left on the connection", async () => {
