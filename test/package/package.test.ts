@@ -63,7 +63,7 @@ describe("the packed tarball", () => {
   });
 
   test("has a command, which says what it lacks", async () => {
-    const samekey = (...args: string[]) => run("npx", ["--no", "samekey", ...args], { cwd: consumer });
+    const samekey = (...args: string[]) => run("npx", ["--no", "--", "samekey", ...args], { cwd: consumer });
     expect((await samekey("--help")).stdout).toContain("samekey <verb> --help");
     expect((await samekey("migrate", "--retention", "24h", "--print")).stdout).toContain('CREATE TABLE "samekey".keys');
     const failure = await samekey("migrate", "--retention", "24h").catch((error) => error);
