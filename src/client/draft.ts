@@ -2,7 +2,7 @@ import { freezeBody } from "../core/body.js";
 import { toMs } from "../core/durations.js";
 import { checkKey, deriveKey, mintUuid, renderKey } from "../core/key.js";
 import type { Random } from "../core/random.js";
-import { type NewRecord, type StoredRequest, whole } from "../core/record.js";
+import type { StoredRequest, WholeRecord } from "../core/record.js";
 import { MisuseError } from "../errors.js";
 import { toHeaders } from "./attempt.js";
 import { bad, readIssues } from "./checks.js";
@@ -60,7 +60,7 @@ export function createDraft(input: unknown, call: CallOptions, context: DraftCon
   }
   const value = validate(operation, input);
   const frozen = freezeBody(value, operation.maxBody);
-  const url = checkUrl(context.url ?? resolveUrl(operation, input, context.baseUrl));
+  const url = resolveUrl(context.baseUrl, context.url ?? pathOf(operation, input), operation.name);
   const headers = call.headers && toHeaders(call.headers, "headers");
   const contentType = headers?.get("content-type") ?? frozen.contentType;
   const { kept, dropped, transient } = splitHeaders(headers, operation);
@@ -79,8 +79,9 @@ export function createDraft(input: unknown, call: CallOptions, context: DraftCon
       url: url.href,
       headers: kept,
       dropped,
-      ...frozen,
+      body: frozen.body,
       contentType,
+      compare: frozen.compare,
       credentials: operation.credentials,
     },
     origin: url.origin,
@@ -92,8 +93,8 @@ export function createDraft(input: unknown, call: CallOptions, context: DraftCon
   };
 }
 
-/** The record of a draft, as it stands before anyone works on it. */
-export function createRecord(draft: Draft, now: number, random: Random): NewRecord {
+/** The record of a draft, as it stands before anyone works on it. A store gives it its `seq`. */
+export function createRecord(draft: Draft, now: number, random: Random): WholeRecord {
   const { operation, owner, intent } = draft;
   const { retention } = operation;
   if (retention === undefined) bad("`retention` is missing: how long does the API remember an idempotency key?");
@@ -103,7 +104,8 @@ export function createRecord(draft: Draft, now: number, random: Random): NewReco
       : undefined;
   const given = draft.key ?? derived;
   const key = given ?? mintUuid(operation.mint, now, random);
-  return whole({
+  // All at once: it is cheaper than to make it whole afterwards.
+  return {
     v: 1,
     id: draft.id,
     key,
@@ -112,6 +114,8 @@ export function createRecord(draft: Draft, now: number, random: Random): NewReco
     intent,
     owner,
     lane: draft.lane,
+    seq: 0,
+    rev: 0,
     origin: draft.origin,
     request: draft.request,
     wire: {
@@ -124,17 +128,34 @@ export function createRecord(draft: Draft, now: number, random: Random): NewReco
       redirect: "same-origin",
       dedupes: operation.dedupes,
     },
+    hash: undefined,
     state: "pending",
+    blockedBy: undefined,
+    code: undefined,
     attempts: 0,
+    unmade: undefined,
     timeouts: 0,
     history: [],
+    mark: undefined,
+    sentAt: undefined,
+    uncertainSince: undefined,
+    serverSince: undefined,
+    conflictSince: undefined,
+    renewed: undefined,
     createdAt: now,
     nextAttemptAt: now,
     delay: 0,
     deadline: draft.deadline === undefined ? undefined : now + draft.deadline,
+    lease: undefined,
     fence: 0,
+    parked: undefined,
+    response: undefined,
+    resolution: undefined,
+    settledAt: undefined,
     delivered: false,
-  });
+    traceparent: undefined,
+    reissueOf: undefined,
+  };
 }
 
 function validate(operation: ResolvedOperation, input: unknown): unknown {
@@ -151,11 +172,10 @@ function validate(operation: ResolvedOperation, input: unknown): unknown {
   throw new MisuseError("bad_option", { detail, fields, cause: result.issues });
 }
 
-function resolveUrl(operation: ResolvedOperation, input: unknown, baseUrl: string | undefined): string {
+function pathOf(operation: ResolvedOperation, input: unknown): string {
   const path = operation.definition?.path;
   const written: unknown = typeof path === "function" ? path(input as never) : path;
-  if (typeof written !== "string") bad(`the path of \`${operation.name}\` is not a string`);
-  return joinUrl(baseUrl, written, operation.name);
+  return typeof written === "string" ? written : bad(`the path of \`${operation.name}\` is not a string`);
 }
 
 /** A path below `baseUrl`, whether or not it begins with a slash; what is absolute stays as it is. */
@@ -166,21 +186,23 @@ export function joinUrl(baseUrl: string | undefined, written: string, name: stri
   return `${base.replace(/\/$/, "")}/${written.replace(/^\//, "")}${query && `${written.includes("?") ? "&" : "?"}${query}`}`;
 }
 
-interface CheckedUrl {
-  readonly given: string;
+interface Target {
+  readonly baseUrl: string | undefined;
+  readonly written: string;
   readonly href: string;
   readonly origin: string;
 }
 
 /** The latest one: programs send to the same place again and again, and to read a URL costs more than to mint a key. */
-let latest: CheckedUrl | undefined;
+let latest: Target | undefined;
 
 /** Credentials in a URL would be at rest, and `fetch` refuses them anyway. */
-function checkUrl(given: string): CheckedUrl {
-  if (latest?.given === given) return latest;
+function resolveUrl(baseUrl: string | undefined, written: string, name: string): Target {
+  if (latest?.written === written && latest.baseUrl === baseUrl) return latest;
+  const given = joinUrl(baseUrl, written, name);
   const url = URL.canParse(given) ? new URL(given) : bad(`${JSON.stringify(given)} is no URL`);
   if (url.username || url.password) bad("the URL holds a user name or password; pass credentials from `headers()`");
-  latest = { given, href: url.href, origin: url.origin };
+  latest = { baseUrl, written, href: url.href, origin: url.origin };
   return latest;
 }
 
@@ -190,17 +212,18 @@ function splitHeaders(
 ): { kept: Record<string, string>; dropped: string[]; transient: Headers | undefined } {
   const kept: Record<string, string> = { accept: "application/json" };
   const dropped: string[] = [];
-  const transient = new Headers();
+  let transient: Headers | undefined;
   headers?.forEach((value, name) => {
     if (name === "content-type") return;
     if (name === operation.header) bad(`\`headers\` holds ${name}, which is samekey's to set; pass { key } instead`);
     if (name === "accept" || operation.keepHeaders.includes(name)) kept[name] = value;
     else {
       dropped.push(name);
+      transient ??= new Headers();
       transient.set(name, value);
     }
   });
-  return { kept, dropped, transient: dropped.length > 0 ? transient : undefined };
+  return { kept, dropped, transient };
 }
 
 function text(value: unknown, option: string): string | undefined {

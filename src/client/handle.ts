@@ -49,8 +49,12 @@ export class Handle implements OperationHandle {
     this.#resolve = resolve;
   }
 
-  async save(options: SaveOptions = {}): Promise<OperationRecord> {
-    return this.#operator.save(this.#join(true), options);
+  save(options: SaveOptions = {}): Promise<OperationRecord> {
+    try {
+      return this.#operator.save(this.#join(true), options);
+    } catch (fault) {
+      return Promise.reject(fault);
+    }
   }
 
   async send(options: SendOptions = {}): Promise<SendResult> {

@@ -15,6 +15,8 @@ interface Resettable {
 
 type Change = (record: OperationRecord) => OperationRecord | undefined;
 
+const NONE: readonly Live[] = [];
+
 /** Hears of every record that changed, here or in another tab; of `undefined` when it was removed. */
 export type NewsListener = (id: string, record: OperationRecord | undefined) => void;
 
@@ -23,7 +25,7 @@ export class Journal {
   readonly #options: ResolvedOptions;
   readonly #platform: Platform;
   readonly #emitter: Emitter;
-  readonly #lives = new Map<string, Set<Live>>();
+  readonly #lives = new Map<string, readonly Live[]>();
   readonly #news = new Set<NewsListener>();
   #store: Store | undefined;
   /** The store once it is open. */
@@ -93,15 +95,16 @@ export class Journal {
   }
 
   /** @throws StoreError when it cannot be known that the record is durable */
-  async insert(record: NewRecord): Promise<Inserted> {
-    const store = this.#ready ?? (await this.open());
-    const inserted = await store.insert(record).catch((error: unknown) => {
-      throw asStoreError(error, "not_durable");
-    });
-    this.#noticeReset(store);
+  insert(record: NewRecord): Promise<Inserted> {
+    const inserting = this.#ready ? this.#ready.insert(record) : this.open().then((store) => store.insert(record));
+    return inserting.then(this.#inserted, notDurable);
+  }
+
+  readonly #inserted = (inserted: Inserted): Inserted => {
+    if (this.#store) this.#noticeReset(this.#store);
     if (!inserted.joined) this.#announce(undefined, inserted.record);
     return inserted;
-  }
+  };
 
   /** Tells nobody: whether the caller commits it is not known here. @throws MisuseError `bad_option` */
   async insertWithin(tx: CallerTransaction, record: NewRecord): Promise<Inserted> {
@@ -177,23 +180,22 @@ export class Journal {
 
   /** Keeps a live operation up to date. */
   register(live: Live, id: string): void {
-    const lives = this.#lives.get(id) ?? new Set();
-    this.#lives.set(id, lives);
-    lives.add(live);
+    const lives = this.livesOf(id);
+    if (!lives.includes(live)) this.#lives.set(id, [...lives, live]);
   }
 
   unregister(live: Live, id: string): void {
-    const lives = this.#lives.get(id);
-    lives?.delete(live);
-    if (lives?.size === 0) this.#lives.delete(id);
+    const others = this.livesOf(id).filter((other) => other !== live);
+    if (others.length > 0) this.#lives.set(id, others);
+    else this.#lives.delete(id);
   }
 
   livesOf(id: string): readonly Live[] {
-    return [...(this.#lives.get(id) ?? [])];
+    return this.#lives.get(id) ?? NONE;
   }
 
   lives(): readonly Live[] {
-    return [...this.#lives.values()].flatMap((lives) => [...lives]);
+    return [...this.#lives.values()].flat();
   }
 
   /** Calls back with every record that changed. Answers with the way to stop. */
@@ -216,9 +218,7 @@ export class Journal {
 
   #announce(before: OperationRecord | undefined, after: OperationRecord): void {
     this.#tell(after.id, after);
-    const { id, lease } = after;
-    const free = lease === undefined && scheduleOf(after) !== undefined;
-    this.#channel?.post({ type: "changed", id, holder: lease?.holder, free });
+    this.#channel?.post(newsOf(after));
     if (before === undefined) this.#emitter.emit("saved", after);
     if (after.mark && after.mark.attempt !== before?.mark?.attempt) this.#emitter.emit("attempt", after);
     else if (before?.mark && !after.mark && after.state === "pending") this.#emitter.emit("retry", after);
@@ -227,7 +227,7 @@ export class Journal {
     else if (before && after.state !== before.state && (after.state === "blocked" || after.state === "unresolved")) {
       if (after.state === "blocked") {
         const message = `blocked: ${after.blockedBy ?? after.code}`;
-        this.#options.log({ level: "warn", message, id, name: after.name });
+        this.#options.log({ level: "warn", message, id: after.id, name: after.name });
       }
       this.#emitter.emit(after.state, after);
     }
@@ -254,6 +254,17 @@ export class Journal {
 function isNews({ record: known, draft }: Live, record: OperationRecord): boolean {
   if (known) return known.rev <= record.rev;
   return draft === undefined || draft.owner === record.owner;
+}
+
+/** What other tabs are told of a change. */
+function newsOf(record: OperationRecord): Message {
+  const { id, lease } = record;
+  const free = lease === undefined && scheduleOf(record) !== undefined;
+  return { type: "changed", id, holder: lease?.holder, free };
+}
+
+function notDurable(cause: unknown): never {
+  throw asStoreError(cause, "not_durable");
 }
 
 function asStoreError(cause: unknown, code: StoreCode = "unavailable"): SamekeyError {

@@ -15,6 +15,8 @@ export interface Snapshot<Result = unknown, Failure = unknown> {
   readonly outcome?: Outcome<Result, Failure> | undefined;
 }
 
+const NONE: readonly (() => void)[] = [];
+
 /** An operation as this process knows it: shared by all handles that joined it. */
 export class Live {
   /** Absent when it was attached to, after a restart. */
@@ -34,7 +36,7 @@ export class Live {
   waiting = 0;
   /** How many need it kept up to date: those who wait or watch, and whoever drives it. */
   holds = 0;
-  readonly #listeners = new Set<() => void>();
+  #listeners: readonly (() => void)[] = NONE;
   #input: unknown;
 
   constructor(draft?: Draft, record?: OperationRecord) {
@@ -53,9 +55,12 @@ export class Live {
     return this.#input;
   }
 
+  /** Calls back at every change, until the answer is called. */
   watch(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    this.#listeners = [...this.#listeners, listener];
+    return () => {
+      this.#listeners = this.#listeners.filter((other) => other !== listener);
+    };
   }
 
   /** Takes over a record that was recorded earlier, or by someone else. */
@@ -72,7 +77,7 @@ export class Live {
   }
 
   changed(): void {
-    for (const listener of [...this.#listeners]) listener();
+    for (const listener of this.#listeners) listener();
   }
 }
 

@@ -1,10 +1,10 @@
 import { comparableBytes, differingFields, sameRequest } from "../core/compare.js";
 import { mintUuid } from "../core/key.js";
 import { holdsIntent, isSettled, type OperationRecord } from "../core/record.js";
-import { transition } from "../core/transition.js";
 import { CanceledError, MisuseError, StoreError } from "../errors.js";
 import type { CallerTransaction, Inserted } from "../store.js";
 import { bad, closedError } from "./checks.js";
+import { Doubts } from "./doubts.js";
 import { createRecord, type Draft } from "./draft.js";
 import type { Gate } from "./gate.js";
 import type { Journal } from "./journal.js";
@@ -24,27 +24,36 @@ export interface RecorderParts {
   readonly worker: Worker;
 }
 
-const PAUSE = 1_000;
-const PAUSE_CAP = 60_000;
 /** How soon, and how long, to look whether a caller's transaction was committed, in milliseconds. */
 const GLANCE = 5;
 const GLANCE_CAP = 5_000;
+
+/** A draft on its way into the store. */
+interface Recording {
+  readonly live: Live;
+  readonly draft: Draft;
+  /** Under which a doubt about it is kept: its intent, or its id. */
+  readonly key: string;
+  /** Earlier records of the same, which may or may not have been committed. */
+  readonly doubts: readonly OperationRecord[];
+  record: OperationRecord;
+  /** It holds a slot of the gate: its attempt begins with the write. */
+  readonly entered: boolean;
+  begun: boolean;
+}
 
 /** Makes drafts durable, once for each intent. */
 export class Recorder {
   readonly #parts: RecorderParts;
   /** By owner, name and intent: five clicks in one task are one operation. */
   readonly #byIntent = new Map<string, Live>();
-  /** Records of which nobody knows whether they were committed; by intent, or by id. */
-  readonly #doubts = new Map<string, readonly OperationRecord[]>();
-  /** What is being recorded or sent here under ids that callers gave: another's doubt about such an id is not about it. */
-  readonly #named = new Set<OperationRecord>();
+  readonly #doubts: Doubts;
   readonly #purges = new Map<string, number>();
-  readonly #saving = new Set<Promise<unknown>>();
+  readonly #saving = new Set<Live>();
 
   constructor(parts: RecorderParts) {
     this.#parts = parts;
-    parts.worker.isWithheld = (id) => [...this.#doubts.values()].some((some) => some.some((own) => own.id === id));
+    this.#doubts = new Doubts(parts);
   }
 
   /**
@@ -87,10 +96,7 @@ export class Recorder {
    * @throws StoreError, MisuseError `intent_mismatch`, `key_reused`, `bad_option`
    */
   save(live: Live): Promise<OperationRecord> {
-    live.saved ??= this.#save(live).catch((error: unknown) => {
-      live.saved = undefined;
-      throw error;
-    });
+    live.saved ??= this.#save(live);
     return live.saved;
   }
 
@@ -124,7 +130,7 @@ export class Recorder {
 
   /** Nothing is recorded any more, and what was being recorded is. */
   async close(): Promise<void> {
-    await Promise.allSettled([...this.#saving]);
+    await Promise.allSettled([...this.#saving].map(({ saved }) => saved));
   }
 
   /** Records of this owner that are being inserted now are not to stay. */
@@ -138,76 +144,106 @@ export class Recorder {
     const release = this.retain(live);
     const key = intentKey(draft);
     if (key !== undefined) this.#byIntent.set(key, live);
-    const saving = this.#persist(live, draft);
-    this.#saving.add(saving);
+    this.#saving.add(live);
+    const purges = this.#purges.get(draft.owner);
+    let recording: Recording | undefined;
     try {
-      return await saving;
+      // A `send` in the same task may still ask for its attempt to begin with this write.
+      await undefined;
+      recording = this.#begin(live, draft, key ?? draft.id);
+      let inserted = await this.#insert(recording);
+      // Its record was in doubt and has been canceled: to send it once more is another operation.
+      const isCanceled = inserted.joined === "id" && inserted.record.state === "canceled";
+      if (isCanceled && draft.mintedId) inserted = await this.#insertAnew(recording);
+      if (inserted.joined) return await this.#meet(recording, inserted.record, inserted.joined);
+      if (this.#purges.get(draft.owner) !== purges) await this.#takeBack(recording);
+      return this.#drive(recording, inserted.record);
+    } catch (error) {
+      live.saved = undefined;
+      throw error;
     } finally {
-      this.#saving.delete(saving);
+      this.#saving.delete(live);
+      if (recording && !recording.begun) this.#giveUp(recording);
       release();
     }
   }
 
-  async #persist(live: Live, draft: Draft): Promise<OperationRecord> {
-    const { options, journal, gate, worker, platform, owners } = this.#parts;
-    const purges = this.#purges.get(draft.owner);
-    // A `send` in the same task may still ask for its attempt to begin with this write.
-    await undefined;
+  #begin(live: Live, draft: Draft, key: string): Recording {
+    const { options, gate, worker, platform, owners } = this.#parts;
     this.#check(draft);
-    const doubtKey = intentKey(draft) ?? draft.id;
-    const doubts = this.#doubts.get(doubtKey) ?? [];
-    const fresh = { ...createRecord(draft, options.clock.now(), options.random), seq: 0, rev: 0 };
+    const fresh = createRecord(draft, options.clock.now(), options.random);
     const atOnce = live.wanted && draft.lane === undefined && !platform.isOffline() && owners.mayAct(draft.owner);
     const entered = atOnce && gate.tryEnter(draft.origin);
-    this.#doubts.delete(doubtKey);
-    let begun = false;
-    let record = fresh;
+    const doubts = this.#doubts.take(key);
+    const recording: Recording = { live, draft, key, doubts, record: fresh, entered, begun: false };
     try {
-      if (entered) record = worker.begin(fresh);
-      if (!draft.mintedId) this.#named.add(record);
-      let inserted = await this.#insert(record, doubtKey, doubts);
-      if (inserted.joined === "id" && inserted.record.state === "canceled" && draft.mintedId) {
-        // Its record was in doubt and has been canceled: to send it once more is another operation.
-        record = { ...record, id: mintUuid("v7", options.clock.now(), options.random) };
-        inserted = await this.#insert(record, doubtKey, doubts);
-        if (!inserted.joined) {
-          journal.unregister(live, draft.id);
-          live.record = inserted.record;
-          journal.register(live, record.id);
-          void this.#withdraw(doubtKey, doubts);
-        }
-      }
-      if (inserted.joined) {
-        this.#named.delete(record);
-        try {
-          await this.#compare(draft, inserted.record, inserted.joined);
-          return this.#adopt(live, draft, await this.#takeOver(inserted.record, [...doubts, record]));
-        } catch (error) {
-          void this.#withdraw(doubtKey, doubts);
-          throw error;
-        }
-      }
-      if (this.#purges.get(draft.owner) !== purges) {
-        await journal
-          .update(record.id, () => undefined)
-          .catch((error: unknown) => {
-            void this.#withdraw(doubtKey, [record]);
-            throw error;
-          });
-        throw new CanceledError("canceled", { id: record.id, detail: "its owner's operations were purged" });
-      }
-      live.record ??= inserted.record;
-      if (draft.transient) this.#retainUntilSettled(live);
-      begun = record.mark !== undefined;
-      if (begun) {
-        const run = worker.run(record.id, inserted.record);
-        if (!draft.mintedId) void run.finally(() => this.#named.delete(record));
-      }
-      return inserted.record;
-    } finally {
-      if (!begun) this.#named.delete(record);
-      if (entered && !begun) gate.leave(draft.origin, "unknown");
+      if (entered) recording.record = worker.begin(fresh);
+    } catch (error) {
+      this.#giveUp(recording);
+      throw error;
     }
+    if (!draft.mintedId) this.#doubts.name(recording.record);
+    return recording;
+  }
+
+  #giveUp({ draft, record, entered }: Recording): void {
+    this.#doubts.unname(record);
+    if (entered) this.#parts.gate.leave(draft.origin, "unknown");
+  }
+
+  async #insertAnew(recording: Recording): Promise<Inserted> {
+    const { options, journal } = this.#parts;
+    const { live, draft, key, doubts } = recording;
+    const record = { ...recording.record, id: mintUuid("v7", options.clock.now(), options.random) };
+    recording.record = record;
+    const inserted = await this.#insert(recording);
+    if (!inserted.joined) {
+      journal.unregister(live, draft.id);
+      live.record = inserted.record;
+      journal.register(live, record.id);
+      void this.#doubts.withdraw(key, doubts);
+    }
+    return inserted;
+  }
+
+  /** The operation that stands there already, if it is this one. */
+  async #meet(
+    { live, draft, key, doubts, record }: Recording,
+    standing: OperationRecord,
+    joined: NonNullable<Inserted["joined"]>,
+  ): Promise<OperationRecord> {
+    this.#doubts.unname(record);
+    try {
+      await this.#compare(draft, standing, joined);
+      return this.#adopt(live, draft, await this.#doubts.takeOver(standing, [...doubts, record]));
+    } catch (error) {
+      void this.#doubts.withdraw(key, doubts);
+      throw error;
+    }
+  }
+
+  /** Its owner's operations were purged while it was inserted. */
+  async #takeBack({ key, record }: Recording): Promise<never> {
+    try {
+      await this.#parts.journal.update(record.id, () => undefined);
+    } catch (error) {
+      void this.#doubts.withdraw(key, [record]);
+      throw error;
+    }
+    throw new CanceledError("canceled", { id: record.id, detail: "its owner's operations were purged" });
+  }
+
+  /** Makes the attempt that was recorded with it, if one was. */
+  #drive(recording: Recording, inserted: OperationRecord): OperationRecord {
+    const { live, draft, record } = recording;
+    live.record ??= inserted;
+    if (draft.transient) this.#retainUntilSettled(live);
+    recording.begun = record.mark !== undefined;
+    if (recording.begun) {
+      const run = this.#parts.worker.run(record.id, inserted);
+      if (!draft.mintedId) void run.finally(() => this.#doubts.unname(record));
+    }
+    return inserted;
   }
 
   #check({ onBehalf, owner }: Draft): void {
@@ -217,15 +253,13 @@ export class Recorder {
     bad("the call was made while someone else was signed in: describe the operation anew for the present `owner`");
   }
 
-  async #insert(record: OperationRecord, key: string, doubts: readonly OperationRecord[]): Promise<Inserted> {
-    try {
-      return await this.#parts.journal.insert(record);
-    } catch (cause) {
+  #insert({ key, doubts, record }: Recording): Promise<Inserted> {
+    return this.#parts.journal.insert(record).catch((cause: unknown) => {
       const isUnknown = cause instanceof StoreError && (cause.code === "stalled" || cause.code === "not_durable");
-      void this.#withdraw(key, isUnknown ? [...doubts, record] : doubts);
+      void this.#doubts.withdraw(key, isUnknown ? [...doubts, record] : doubts);
       if (!isUnknown || cause.id !== undefined) throw cause;
       throw new StoreError(cause.code, { id: record.id, detail: `operation ${record.id}`, cause });
-    }
+    });
   }
 
   /** Headers that are not kept are there for every attempt of this process. */
@@ -253,13 +287,6 @@ export class Recorder {
     throw new MisuseError(by === "key" ? "key_reused" : "bad_option", { record: standing, fields, detail });
   }
 
-  /** A record that this process wrote without knowing was never sent, whatever its mark says. */
-  async #takeOver(standing: OperationRecord, doubts: readonly OperationRecord[]): Promise<OperationRecord> {
-    const own = doubts.find(({ id }) => id === standing.id);
-    if (!own || this.#unbegun(standing, own) === standing) return standing;
-    return (await this.#parts.journal.update(own.id, (found) => this.#unbegun(found, own))) ?? standing;
-  }
-
   #adopt(live: Live, draft: Draft, record: OperationRecord): OperationRecord {
     const { journal } = this.#parts;
     if (record.id !== draft.id) journal.unregister(live, draft.id);
@@ -267,45 +294,6 @@ export class Recorder {
     journal.register(live, record.id);
     if (draft.transient) this.#retainUntilSettled(live);
     return record;
-  }
-
-  /** A record whose commit is in doubt was not sent: it is canceled as soon as the store answers. */
-  async #withdraw(key: string, records: readonly OperationRecord[]): Promise<void> {
-    const { journal, options, worker } = this.#parts;
-    if (records.length === 0) return;
-    this.#doubts.set(key, records);
-    // Whoever records the same again takes the doubt over.
-    const isMine = (): boolean => !worker.closed && this.#doubts.get(key) === records;
-    for (let pause = PAUSE; isMine(); pause = Math.min(pause * 2, PAUSE_CAP)) {
-      try {
-        const cancel = (found: OperationRecord, own: OperationRecord): OperationRecord => {
-          const unbegun = this.#unbegun(found, own);
-          if (!isMine() || !this.#isOwn(found, own) || unbegun.mark || unbegun.state !== "pending") return found;
-          return transition(unbegun, { type: "cancel", at: options.clock.now(), hook: false });
-        };
-        const found = await Promise.all(records.map((own) => journal.update(own.id, (record) => cancel(record, own))));
-        // Not there: a commit may still be under way, but not for so long.
-        if (isMine() && (found.some(Boolean) || pause === PAUSE_CAP)) this.#doubts.delete(key);
-      } catch {
-        // It does not answer yet.
-      }
-      if (isMine()) await options.clock.sleep(pause, undefined, true);
-    }
-  }
-
-  /** The record that was written here, and nobody has worked on since; not one that another wrote under the same id. */
-  #isOwn(found: OperationRecord, own: OperationRecord): boolean {
-    const isSame = found.key === own.key && found.createdAt === own.createdAt && found.fence === own.fence;
-    const isHeldByOther = found.lease !== undefined && found.lease.holder !== own.lease?.holder;
-    return isSame && !isHeldByOther && ![...this.#named].some((other) => other.id === own.id && other !== own);
-  }
-
-  /** The record without the attempt that was to begin with it. */
-  #unbegun(found: OperationRecord, own: OperationRecord): OperationRecord {
-    if (!found.mark || !this.#isOwn(found, own)) return found;
-    const at = this.#parts.options.clock.now();
-    const entry = { at, ms: 0, verdict: "not_sent" };
-    return transition(found, { type: "unsent", at, fence: own.fence, entry, delay: 0, hook: false });
   }
 }
 

@@ -182,8 +182,11 @@ export interface OperationRecord {
   readonly reissueOf?: string | undefined;
 }
 
+/** A record with every field there is, unset ones included; see {@link whole}. */
+export type WholeRecord = { readonly [Field in keyof Required<OperationRecord>]: OperationRecord[Field] };
+
 /** Every field there is, none of them set. */
-const BLANK: { readonly [Field in keyof OperationRecord]-?: undefined } = {
+const BLANK: { readonly [Field in keyof WholeRecord]: undefined } = {
   v: undefined,
   id: undefined,
   key: undefined,
