@@ -10,7 +10,7 @@ export interface FrozenBody {
 /** `undefined` for no body, text and bytes as they are, everything else as JSON. */
 export type BodyInput = unknown;
 
-/** Where in the body the writer stands. */
+/** Where in the body the copying stands. */
 interface Trail {
   readonly path: (string | number)[];
   readonly above: object[];
@@ -83,27 +83,26 @@ function copyBytes(input: ArrayBufferView | ArrayBufferLike): ArrayBuffer {
 function toJson(input: unknown): string {
   const trail: Trail = { path: [], above: [] };
   try {
-    return write(input, trail) ?? refuse("`body` has a toJSON() that answers undefined");
+    const copy = copied(input, trail);
+    return copy === undefined ? refuse("`body` has a toJSON() that answers undefined") : JSON.stringify(copy);
   } catch (cause) {
     if (cause instanceof MisuseError) throw cause;
     return refuse(`\`${pathOf(trail)}\` cannot be read`, cause);
   }
 }
 
-/** `undefined` for what is absent. */
-function write(given: unknown, trail: Trail): string | undefined {
+/** The value in plain objects and arrays that nobody else has, for JSON to write as it is. */
+function copied(given: unknown, trail: Trail): unknown {
   const value = plain(given, trail);
   switch (typeof value) {
     case "undefined":
-      return undefined;
     case "string":
-      return JSON.stringify(value);
     case "boolean":
-      return String(value);
+      return value;
     case "number":
-      return Number.isFinite(value) ? JSON.stringify(value) : unfit(trail, `is ${value}, which JSON turns into null`);
+      return Number.isFinite(value) ? value : unfit(trail, `is ${value}, which JSON turns into null`);
     case "object":
-      return value === null ? "null" : writeObject(value, given as object, trail);
+      return value && copyObject(value, given as object, trail);
     case "bigint":
       return unfit(trail, "is a bigint, which JSON cannot hold: pass it as text");
     default:
@@ -120,24 +119,40 @@ function plain(value: unknown, { path, above }: Trail): unknown {
   return made === null && tagOf(value) === "Date" ? unfit({ path, above }, "is an invalid Date") : made;
 }
 
-function writeObject(object: object, given: object, trail: Trail): string {
+function copyObject(object: object, given: object, trail: Trail): object {
   const { path, above } = trail;
   if (above.includes(given) || above.includes(object)) return unfit(trail, "refers back to an object that holds it");
   if (path.length > DEEPEST) return unfit(trail, `is nested more than ${DEEPEST} levels deep`);
-  const height = above.push(given, object) - 2;
-  const parts: string[] = [];
-  const isList = Array.isArray(object);
-  if (!isList) checkPlain(object, trail);
-  for (const name of isList ? object.keys() : Object.keys(object)) {
-    path.push(name);
-    const text = write((object as Record<string | number, unknown>)[name], trail);
-    if (isList) parts.push(text ?? unfit(trail, "is undefined, which JSON turns into null"));
-    // As everywhere in JSON, a member that is undefined is a member that is absent.
-    else if (text !== undefined) parts.push(`${JSON.stringify(name)}:${text}`);
-    path.pop();
+  above.push(given, object);
+  const copy = Array.isArray(object) ? copyList(object, trail) : copyMembers(object, trail);
+  above.pop();
+  above.pop();
+  return copy;
+}
+
+function copyList(list: readonly unknown[], trail: Trail): unknown[] {
+  const copy: unknown[] = [];
+  for (let i = 0; i < list.length; i++) {
+    trail.path.push(i);
+    const item = copied(list[i], trail);
+    copy.push(item === undefined ? unfit(trail, "is undefined, which JSON turns into null") : item);
+    trail.path.pop();
   }
-  above.length = height;
-  return isList ? `[${parts.join()}]` : `{${parts.join()}}`;
+  return copy;
+}
+
+function copyMembers(object: object, trail: Trail): object {
+  checkPlain(object, trail);
+  const copy: Record<string, unknown> = {};
+  for (const name of Object.keys(object)) {
+    trail.path.push(name);
+    const value = copied((object as Record<string, unknown>)[name], trail);
+    // Assigned, it would be the copy's prototype.
+    if (name === "__proto__") Object.defineProperty(copy, name, { value, enumerable: true });
+    else copy[name] = value;
+    trail.path.pop();
+  }
+  return copy;
 }
 
 const remedies: Readonly<Record<string, string>> = {
@@ -152,15 +167,23 @@ const remedies: Readonly<Record<string, string>> = {
 function checkPlain(object: object, trail: Trail): void {
   if (isBytes(object))
     unfit(trail, "holds bytes, which JSON cannot hold: encode them as text, or pass them as the whole body");
-  const isStream = ["getReader", "next", "pipe", Symbol.asyncIterator].some(
-    (name) => typeof (object as Record<string | symbol, unknown>)[name] === "function",
-  );
-  if (isStream) unfit(trail, "is a stream, which can be read only once: read it first, then pass its bytes");
+  if (isStream(object as Record<string | symbol, unknown>))
+    unfit(trail, "is a stream, which can be read only once: read it first, then pass its bytes");
   const prototype: unknown = Object.getPrototypeOf(object);
   const tag = tagOf(object);
   if (prototype === Object.prototype || prototype === null || tag === "Object") return;
   const remedy = remedies[tag];
   unfit(trail, `is ${/^[AEIOU]/.test(tag) ? "an" : "a"} ${tag}, which JSON cannot hold${remedy ? `: ${remedy}` : ""}`);
+}
+
+/** Not in a loop over the names: this is asked of every object. */
+function isStream(object: Record<string | symbol, unknown>): boolean {
+  return (
+    typeof object["getReader"] === "function" ||
+    typeof object["next"] === "function" ||
+    typeof object["pipe"] === "function" ||
+    typeof object[Symbol.asyncIterator] === "function"
+  );
 }
 
 function unfit(trail: Trail, what: string): never {
