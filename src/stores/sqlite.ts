@@ -111,8 +111,8 @@ class SqliteStore implements Store {
     return this.#do({ writes: true, run: (tx) => relieve(tx, isDead) });
   }
 
-  async #do<T>(work: Work<T>): Promise<T> {
-    if (!this.#connection) throw new StoreError("unavailable", { detail: "the SQLite store is not open" });
-    return this.#connection.queue.add(work);
+  #do<T>(work: Work<T>): Promise<T> {
+    if (this.#connection) return this.#connection.queue.add(work);
+    return Promise.reject(new StoreError("unavailable", { detail: "the SQLite store is not open" }));
   }
 }

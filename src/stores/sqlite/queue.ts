@@ -133,20 +133,21 @@ export class Queue {
 
   /** One transaction, all or nothing. A verb that fails before it has written anything fails alone. */
   #once(batch: Job[], strict: boolean): void {
-    const answers: (() => void)[] = [];
+    const answers: unknown[] = [];
+    const failed = new Set<Job>();
     const writes = batch.some(({ work }) => work.writes);
     if (writes) this.#level(strict);
     this.#tx.reset(strict);
     this.#begin(writes);
     try {
-      for (const { work, resolve, reject } of batch) {
+      for (const job of batch) {
         const before = this.#tx.writes;
         try {
-          const value = work.run(this.#tx);
-          answers.push(() => resolve(value as never));
+          answers.push(job.work.run(this.#tx));
         } catch (error) {
           if (this.#tx.writes > before || sqliteCode(error) !== undefined || error instanceof NeedsStrict) throw error;
-          answers.push(() => reject(error));
+          answers.push(error);
+          failed.add(job);
         }
       }
       this.#tx.flush();
@@ -155,7 +156,10 @@ export class Queue {
       throw error;
     }
     this.#end();
-    for (const answer of answers) answer();
+    batch.forEach((job, i) => {
+      if (failed.has(job)) job.reject(answers[i]);
+      else job.resolve(answers[i] as never);
+    });
   }
 
   /** A transaction that began as a read and then writes would fail at once, without waiting, if anyone else writes. */

@@ -16,6 +16,10 @@ const INSERT = `
   insert into operations (seq, rev, id, record, ${COLUMNS.join(", ")})
   values (?, ?, ?, ?, ${COLUMNS.map(() => "?").join(", ")}) on conflict do nothing`;
 
+// A binding may turn an empty array into NULL.
+const INSERT_REQUEST = "insert into requests values (?, coalesce(?, x''))";
+const INSERT_RESPONSE = "insert into responses values (?, coalesce(?, x''))";
+
 const updates = new Map<number, string>();
 
 /** The statement that writes some of {@link COLUMNS}, a bit for each. The same string each time: it is looked up by it. */
@@ -37,7 +41,7 @@ export class Transaction {
   readonly #statements = new Map<string, SqliteStatement>();
   #strict = true;
   #nextSeq: number | undefined;
-  /** What has to be added to `counts`, by whose and state. */
+  /** What has to be added to `counts`, by owner and state. */
   readonly #deltas = new Map<string, Map<State, number>>();
 
   constructor(db: SqliteDatabase) {
@@ -81,8 +85,8 @@ export class Transaction {
     if (this.#write(INSERT, record.seq, record.rev, record.id, text, ...columnsOf(record)) === 0)
       return this.#standing(given);
     this.#nextSeq = record.seq + 1;
-    if (record.request.body) this.#writeBody("requests", record.seq, record.request.body);
-    if (record.response?.body) this.#writeBody("responses", record.seq, record.response.body);
+    if (record.request.body) this.#insertBody(INSERT_REQUEST, record.seq, record.request.body);
+    if (record.response?.body) this.#insertBody(INSERT_RESPONSE, record.seq, record.response.body);
     this.#count(record, 1);
     return { record };
   }
@@ -123,19 +127,21 @@ export class Transaction {
 
   /** Brings `counts` up to date; once, at the end, for all that was done before. */
   flush(): void {
-    for (const [whose, states] of this.#deltas) {
-      for (const [state, n] of states) {
-        if (n === 0) continue;
-        this.#write(
-          "insert into counts values (?, ?, ?) on conflict do update set n = n + excluded.n",
-          whose,
-          state,
-          n,
-        );
-        if (n < 0) this.#write("delete from counts where whose = ? and state = ? and n = 0", whose, state);
-      }
+    const all = new Map<State, number>();
+    for (const [owner, states] of this.#deltas) {
+      this.#add(`=${owner}`, states);
+      for (const [state, n] of states) all.set(state, (all.get(state) ?? 0) + n);
     }
+    this.#add("*", all);
     this.#deltas.clear();
+  }
+
+  #add(whose: string, states: ReadonlyMap<State, number>): void {
+    for (const [state, n] of states) {
+      if (n === 0) continue;
+      this.#write("insert into counts values (?, ?, ?) on conflict do update set n = n + excluded.n", whose, state, n);
+      if (n < 0) this.#write("delete from counts where whose = ? and state = ? and n = 0", whose, state);
+    }
   }
 
   #statement(sql: string): SqliteStatement {
@@ -244,15 +250,16 @@ export class Transaction {
   }
 
   #writeBody(table: "requests" | "responses", seq: number, body: ArrayBuffer | undefined): void {
-    if (!body) this.#write(`delete from ${table} where seq = ?`, seq);
-    // A binding may turn an empty array into NULL.
-    else this.#write(`insert or replace into ${table} values (?, coalesce(?, x''))`, seq, new Uint8Array(body));
+    this.#write(`delete from ${table} where seq = ?`, seq);
+    if (body) this.#insertBody(table === "requests" ? INSERT_REQUEST : INSERT_RESPONSE, seq, body);
+  }
+
+  #insertBody(sql: string, seq: number, body: ArrayBuffer): void {
+    this.#write(sql, seq, new Uint8Array(body));
   }
 
   #count({ owner, state }: OperationRecord, by: number): void {
-    for (const whose of ["*", `=${owner}`]) {
-      const states = this.#deltas.get(whose) ?? new Map<State, number>();
-      this.#deltas.set(whose, states.set(state, (states.get(state) ?? 0) + by));
-    }
+    const states = this.#deltas.get(owner) ?? new Map<State, number>();
+    this.#deltas.set(owner, states.set(state, (states.get(state) ?? 0) + by));
   }
 }
