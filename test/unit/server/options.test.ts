@@ -13,6 +13,11 @@ describe("createIdempotency", () => {
     ["schema", { schema: "" }],
     ["schema", { schema: "x".repeat(64) }],
     ["handlerTimeout", { handlerTimeout: "25d" }],
+    ["maxStoredBody", { maxStoredBody: -1 }],
+    ["maxStoredBody", { maxStoredBody: "1mb" }],
+    ["maxStoredBody", { maxStoredBody: 2 ** 30 }],
+    ["db", { db: undefined }],
+    ["db", { db: { transaction: () => {} } }],
     ["observe", { observe: "console.log" }],
     ["set-cookie", { headers: ["Set-Cookie"] }],
   ])("refuses a wrong %s: %o", (name, wrong) => {
@@ -25,6 +30,19 @@ describe("createIdempotency", () => {
     const request = { tenant: "t", scope: "s", key: "k", fingerprint: new Uint8Array(32), ...empty };
     const run = createIdempotency({ db, retention: "24h" }).run(request, () => ({ status: 201 }));
     await expect(run).rejects.toMatchObject({ code: "bad_option" });
+  });
+
+  it.each<[string, object]>([
+    ["required", { required: "no" }],
+    ["rerun", { rerun: 0 }],
+    ["fallback", { fallback: {} }],
+    ["seal.seal", { seal: { open: () => {} } }],
+    ["seal.open", { seal: { seal: () => {} } }],
+    ["seal.seal", { seal: null }],
+  ])("refuses to run with a wrong %s: %o", async (name, wrong) => {
+    const request = { tenant: "t", scope: "s", key: "k", fingerprint: new Uint8Array(32) };
+    const run = createIdempotency({ db, retention: "24h" }).run(request, () => ({ status: 201 }), wrong);
+    await expect(run).rejects.toMatchObject({ code: "bad_option", message: expect.stringContaining(name) });
   });
 
   it("answers 503 where the database cannot be reached", async () => {
