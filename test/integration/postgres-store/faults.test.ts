@@ -5,6 +5,7 @@ import { postgresStore } from "samekey/stores/postgres";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { startEmbeddedPostgres } from "../../../examples/reference-server/embedded-postgres.js";
 import { startObservedServer } from "../../support/observed-server.js";
+import { findPgBouncer, startPgBouncer } from "../../support/pgbouncer.js";
 import { clock, newRecord, succeeded, T0 } from "../../support/records.js";
 import { inTransaction, world } from "./fixture.js";
 
@@ -261,3 +262,22 @@ test.each([
     expect.objectContaining({ code: "bad_option", message: expect.stringContaining(named) }),
   );
 });
+
+const bouncer = findPgBouncer();
+test.skipIf(bouncer === undefined)(
+  "PgBouncer in transaction mode hands connections around, and nothing is lost (package pgbouncer)",
+  async () => {
+    const between = await startPgBouncer({ program: bouncer as string, target: at.url, poolSize: 2 });
+    onTestFinished(() => between.stop());
+    const sdks = [1, 2, 3].map(() =>
+      at.sdk(postgresStore({ pool: poolOf({ connectionString: between.url, max: 2 }) })),
+    );
+    for (const sdk of sdks) sdk.start();
+    const sent = sdks.flatMap((sdk, s) =>
+      Array.from({ length: 20 }, (_, i) => sdk.operation("order", { order: `${s}/${i}` }, { lane: `${i % 3}` }).send()),
+    );
+    await Promise.all(sent);
+    expect([...at.server.effects.values()]).toEqual(Array(60).fill(1));
+    expect(await sdks[0]?.counts()).toEqual({ succeeded: 60 });
+  },
+);
