@@ -105,7 +105,8 @@ describe.each(seeds)("seed %d", (seed) => {
     }
     expect(found).toEqual(wanted);
     // Otherwise it has shown little.
-    expect(bank.kills * bank.outages * life.kills * books.credits.length).toBeGreaterThan(0);
+    expect(Math.min(bank.kills, bank.outages, life.kills)).toBeGreaterThan(0);
+    expect(books.credits.map(({ state }) => state)).toEqual(expect.arrayContaining(["succeeded", "rejected"]));
     expect([...told.values()].filter((state) => state === "succeeded").length).toBeGreaterThan(count / 2);
   }, 600_000);
 });
