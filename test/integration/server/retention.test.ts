@@ -130,6 +130,25 @@ describe("the retention job", () => {
     }
   });
 
+  it("does no harm where several run at once", async () => {
+    const life = await begin();
+    const key = v7({ msecs: life.now() });
+    expect(await kindOf(life, key)).toBe("executed");
+    await fixture.pool.query(
+      `INSERT INTO ${life.schema}.keys (tenant, scope, key, fingerprint, status, headers)
+        SELECT 't', 's', 'o' || n, '', 200, '[]' FROM generate_series(1, 900) n`,
+    );
+    await life.at(life.now() + 9 * day);
+    const reports = await Promise.all(Array.from({ length: 4 }, () => life.run()));
+    await vi.waitFor(async () => expect((await life.run()).waiting).toEqual([]), { timeout: 20_000 });
+    const { rows } = await fixture.pool.query(
+      `SELECT count(*)::int AS expired FROM ${life.schema}.keys WHERE expired_at IS NOT NULL`,
+    );
+    expect(rows).toEqual([{ expired: 900 }]);
+    expect(reports.reduce((sum, { expired }) => sum + expired, 0)).toBeLessThanOrEqual(900);
+    expect((await life.engine.run(request(key), never)).status).toBe(410);
+  });
+
   it("says how the promise is kept", async () => {
     const life = await begin();
     const window = Math.ceil(day * 1.1);
