@@ -214,11 +214,13 @@ describe("an opaque key", () => {
     await kindOf(life, key);
     await life.at(start + 1.2 * day);
     const client = await fixture.pool.connect();
-    await client.query("BEGIN");
-    await client.query(`SELECT ${life.schema}.claim('acct_1', 'effects', $1, '', 1)`, [sortableKey(key)]);
-    expect(await life.run({ patience: 50 })).toMatchObject({ expired: 0 });
-    await client.query("ROLLBACK");
-    client.release();
+    try {
+      await client.query("BEGIN");
+      await client.query(`SELECT ${life.schema}.claim('acct_1', 'effects', $1, '', 1)`, [sortableKey(key)]);
+      expect(await life.run({ patience: 50 })).toMatchObject({ expired: 0 });
+    } finally {
+      client.release(true);
+    }
     expect(await life.run()).toMatchObject({ expired: 1 });
   });
 
