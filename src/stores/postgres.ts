@@ -17,7 +17,7 @@ import type {
 import type { Work } from "./postgres/batch.js";
 import { claim } from "./postgres/claim.js";
 import { connect } from "./postgres/driver.js";
-import { asStoreError } from "./postgres/failure.js";
+import { asStoreError, PostgresFailure } from "./postgres/failure.js";
 import type { Line } from "./postgres/listen.js";
 import { type PostgresStoreOptions, type ResolvedPostgresOptions, resolveOptions } from "./postgres/options.js";
 import { page } from "./postgres/page.js";
@@ -77,12 +77,14 @@ class PostgresStore implements Store {
     const { pool, schema } = this.#options;
     const tables = tablesOf(schema, name);
     const session = await connect(pool);
-    let broken = true;
+    let lost = false;
     try {
       await prepare(session, tables);
-      broken = false;
+    } catch (error) {
+      lost = error instanceof PostgresFailure && error.isConnection;
+      throw error;
     } finally {
-      session.release(broken);
+      session.release(lost);
     }
     return new Queue(this.#options, tables, clock);
   }

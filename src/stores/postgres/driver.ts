@@ -82,10 +82,11 @@ function reserved(sql: ReservedPostgresJs): Session {
   let released = false;
   return {
     query: (text, ...values) => answer(values.length > 0 ? sql.unsafe(text, values as never[]) : sql.unsafe(text)),
-    release() {
+    release(broken) {
       if (released) return;
       released = true;
-      sql.release();
+      // postgres.js takes a connection that is lost out by itself; to give it back would be to use it again.
+      if (!broken) sql.release();
     },
   };
 }

@@ -122,8 +122,7 @@ export class Queue {
         else resolve(outcome.value as never);
       });
     } catch (error) {
-      const isFate = error instanceof UnknownFate || (error instanceof PostgresFailure && error.isConnection);
-      if (batch.length > 1 && !isFate) {
+      if (batch.length > 1 && !(error instanceof UnknownFate) && !isLost(error)) {
         for (const job of batch) await this.#commit([job]);
         return;
       }
@@ -155,8 +154,7 @@ export class Queue {
       try {
         return await attempt.within(() => this.#once(attempt, works, writes));
       } catch (error) {
-        const isDead = !attempt.begun && error instanceof PostgresFailure && error.isConnection;
-        if (!isDead || left === 0) throw error;
+        if (attempt.begun || !isLost(error) || left === 0) throw error;
       }
     }
   }
@@ -204,6 +202,8 @@ class Attempt {
   readonly #clock: Clock;
   #open = false;
   #committing = false;
+  /** Nothing more can be asked of it. */
+  #lost = false;
 
   constructor(session: Session, clock: Clock) {
     this.#session = session;
@@ -228,7 +228,8 @@ class Attempt {
       ({ command } = await this.#session.query(strict ? COMMIT : COMMIT_RELAXED));
     } catch (error) {
       // Only a statement's own error tells that the transaction is gone; a lost connection may have committed.
-      if (error instanceof PostgresFailure && error.isConnection) throw new UnknownFate(undefined, { cause: error });
+      if (isLost(error)) throw new UnknownFate(undefined, { cause: error });
+      this.#committing = false;
       throw error;
     }
     this.#open = false;
@@ -248,6 +249,7 @@ class Attempt {
     try {
       const first = await Promise.race([acting.then((value) => ({ value })), late]);
       if (typeof first === "object") return first.value;
+      this.#lost = true;
       this.#session.release(true);
       // A closed connection fails what was under way on it; one that cannot be closed is left to itself.
       acting.catch(() => {});
@@ -255,16 +257,17 @@ class Attempt {
       if (this.#committing) throw new UnknownFate(undefined, { cause: new Error(detail) });
       throw new StoreError("stalled", { detail });
     } catch (error) {
+      this.#lost ||= isLost(error) || error instanceof UnknownFate;
       await this.#rollback();
       throw error;
     } finally {
       over.abort(0);
-      this.#session.release(this.#open);
+      this.#session.release(this.#open || this.#lost);
     }
   }
 
   async #rollback(): Promise<void> {
-    if (!this.#open || this.#committing) return;
+    if (!this.#open || this.#lost) return;
     await this.#session.query("rollback").then(
       () => {
         this.#open = false;
@@ -272,4 +275,8 @@ class Attempt {
       () => {},
     );
   }
+}
+
+function isLost(error: unknown): boolean {
+  return error instanceof PostgresFailure && error.isConnection;
 }

@@ -1,5 +1,6 @@
 import { createConnection, createServer, type Server, type Socket } from "node:net";
 import pg from "pg";
+import postgres from "postgres";
 import { createSdk, post, StoreError } from "samekey";
 import { postgresStore } from "samekey/stores/postgres";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -79,6 +80,25 @@ test("a commit whose answer is lost is told as unknown, and the record is there"
   expect(error).toBeInstanceOf(StoreError);
   expect(error).toMatchObject({ code: "not_durable", id: lost.id });
   await vi.waitFor(async () => expect(await store.get(lost.id)).toMatchObject({ id: lost.id }), soon);
+});
+
+test("postgres.js, too, goes on with another connection after one was lost during COMMIT", async () => {
+  const line = await lossyPort();
+  const url = new URL(at.url);
+  url.port = String(line.port);
+  const sql = postgres(url.href, { max: 1, onnotice: () => {} });
+  onTestFinished(() => sql.end({ timeout: 0 }));
+  const store = postgresStore({ pool: sql });
+  await store.open({ name: at.name, clock });
+  for (let i = 0; i < 3; i++) {
+    line.loseAnswerTo("commit\0");
+    const lost = newRecord();
+    await expect(store.insert(lost)).rejects.toMatchObject({ code: "not_durable" });
+    await vi.waitFor(async () => expect(await store.get(lost.id)).toMatchObject({ id: lost.id }), soon);
+    line.loseAnswerTo("json_to_recordset");
+    await expect(store.insert(newRecord())).rejects.toMatchObject({ code: "unavailable" });
+  }
+  expect(await store.counts()).toEqual({ pending: 3 });
 });
 
 test("an sdk that cannot tell whether it recorded sends nothing, and cancels what was recorded", async () => {
