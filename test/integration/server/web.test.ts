@@ -1,3 +1,4 @@
+import { type Context, Hono } from "hono";
 import { v7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createIdempotency, idempotentFetch, type WebHandler } from "../../../src/server/index.js";
@@ -54,6 +55,48 @@ describe("a Web handler", () => {
     const request = post(v7());
     request.headers.delete("x-account");
     expect((await wrap(() => expect.unreachable())(request)).status).toBe(401);
+  });
+
+  it("gets what its framework passes along, and so does its own `tenant`", async () => {
+    const idempotency = createIdempotency({ db: fixture.pool, retention: "24h" });
+    const app = new Hono<{ Variables: { account: string } }>();
+    app.use(async (context, next) => {
+      context.set("account", context.req.header("x-account") ?? "");
+      await next();
+    });
+    const once = idempotentFetch(
+      idempotency,
+      { scope: "hono", tenant: (_request: Request, context: Context) => context.get("account") },
+      async (request, { tenant }, context: Context) =>
+        Response.json({ tenant, id: context.req.param("id"), got: await request.json() }),
+    );
+    app.post("/effects/:id", (context) => once(context.req.raw, context));
+    const request = () => post(v7(), undefined, "https://api.test/effects/7");
+    expect(await (await app.request(request())).json()).toEqual({ tenant: "acct_1", id: "7", got: { n: 1 } });
+    const nobody = request();
+    nobody.headers.delete("x-account");
+    expect((await app.request(nobody)).status).toBe(401);
+  });
+
+  it("runs again, with its body, where its transaction lost against another one", async () => {
+    let lost = 0;
+    const fetchOnce = wrap(async (request, { tx, key }) => {
+      await tx.query("INSERT INTO effects (key) VALUES ($1)", [key]);
+      lost += 1;
+      if (lost < 3) await tx.query("DO $$ BEGIN RAISE EXCEPTION 'lost' USING ERRCODE = 'deadlock_detected'; END $$");
+      return new Response(await request.text());
+    });
+    const key = v7();
+    const answer = await fetchOnce(post(key));
+    expect([answer.status, await answer.text(), lost]).toEqual([200, '{"n":1}', 3]);
+    expect(await fixture.effects(key)).toBe(1);
+  });
+
+  it.each([-1, 1.5, Number.NaN, "1kb"])("has no limit of %j bytes", (bodyLimit) => {
+    const idempotency = createIdempotency({ db: fixture.pool, retention: "24h" });
+    const make = () =>
+      idempotentFetch(idempotency, { scope: "web", bodyLimit: bodyLimit as number }, () => new Response());
+    expect(make).toThrow(/`bodyLimit` must be a whole number of bytes/);
   });
 
   // F20
