@@ -76,7 +76,7 @@ class PostgresStore implements Store {
   async #open({ name, clock }: StoreContext): Promise<Queue> {
     const { pool, schema } = this.#options;
     const tables = tablesOf(schema, name);
-    const session = await connect(pool);
+    const session = await connect(pool, clock);
     let lost = false;
     try {
       await prepare(session, tables);

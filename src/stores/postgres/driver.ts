@@ -1,6 +1,7 @@
 /** What the store needs of a Postgres driver, and no more: no driver is imported. */
 
-import type { CallerTransaction } from "../../store.js";
+import { StoreError } from "../../errors.js";
+import type { CallerTransaction, Clock } from "../../store.js";
 import { PostgresFailure } from "./failure.js";
 
 /** The part of a query's result that is read. */
@@ -48,8 +49,34 @@ export interface Session {
   release(broken: boolean): void;
 }
 
-/** Takes a connection out of the pool. */
-export async function connect(pool: PostgresPool | PostgresJs): Promise<Session> {
+/** How long to wait for a connection, in milliseconds. */
+const PATIENCE = 10_000;
+
+/**
+ * Takes a connection out of the pool.
+ *
+ * @throws StoreError `unavailable` where the pool gives none for long; PostgresFailure
+ */
+export async function connect(pool: PostgresPool | PostgresJs, clock: Clock): Promise<Session> {
+  const given = new AbortController();
+  const connecting = take(pool);
+  try {
+    const over = clock.sleep(PATIENCE, given.signal, true).then(() => undefined);
+    over.catch(() => {});
+    const session = await Promise.race([connecting, over]);
+    if (session) return session;
+    connecting.then(
+      (late) => late.release(false),
+      () => {},
+    );
+    const detail = `Postgres: the pool gave no connection within ${PATIENCE} ms. Does the program hold them all, in transactions that wait for this?`;
+    throw new StoreError("unavailable", { detail });
+  } finally {
+    given.abort(0);
+  }
+}
+
+async function take(pool: PostgresPool | PostgresJs): Promise<Session> {
   try {
     return "reserve" in pool ? reserved(await pool.reserve()) : pooled(await pool.connect());
   } catch (cause) {

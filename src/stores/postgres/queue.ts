@@ -149,7 +149,7 @@ export class Queue {
   async #transact(works: readonly Work[]): Promise<Outcome[]> {
     const writes = works.some(({ kind }) => kind !== "read");
     for (let left = RECONNECTS; ; left -= 1) {
-      const session = await this.#connect();
+      const session = await connect(this.#options.pool, this.#clock);
       const attempt = new Attempt(session, this.#clock);
       try {
         return await attempt.within(() => this.#once(attempt, works, writes));
@@ -173,24 +173,6 @@ export class Queue {
     this.#untilFold = FOLD_EVERY;
     // What is not added up now is the next time.
     await this.#transact([{ kind: "write", run: (tx) => tx.fold() }]).catch(() => {});
-  }
-
-  async #connect(): Promise<Session> {
-    const late = new AbortController();
-    const connecting = connect(this.#options.pool);
-    try {
-      const over = this.#clock.sleep(PATIENCE, late.signal, true).then(() => undefined);
-      over.catch(() => {});
-      const session = await Promise.race([connecting, over]);
-      if (session) return session;
-      connecting.then(
-        (unwanted) => unwanted.release(false),
-        () => {},
-      );
-      throw new StoreError("unavailable", { detail: `Postgres: the pool gave no connection within ${PATIENCE} ms` });
-    } finally {
-      late.abort(0);
-    }
   }
 }
 

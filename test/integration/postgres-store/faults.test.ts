@@ -141,6 +141,18 @@ test("a pool of one is enough, also while the program's own transactions use it"
   expect(pool.totalCount).toBe(1);
 });
 
+test("a pool whose connections are all held fails the opening in time, and a late connection is given back", async () => {
+  const pool = poolOf({ max: 1 });
+  const held = await pool.connect();
+  const store = postgresStore({ pool });
+  onTestFinished(() => store.close());
+  const impatient = { now: clock.now, sleep: (_: number, signal?: AbortSignal) => clock.sleep(20, signal) };
+  await expect(store.open({ name: at.name, clock: impatient })).rejects.toMatchObject({ code: "unavailable" });
+  held.release();
+  await store.open({ name: at.name, clock });
+  expect(await store.counts()).toEqual({});
+});
+
 test("connections that were cut while the pool kept them are replaced, unseen", async () => {
   const pool = poolOf({ max: 2 });
   const store = await opened({ pool });
