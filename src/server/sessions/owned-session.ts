@@ -21,6 +21,7 @@ export class OwnedSession<Tx> implements Session<Tx> {
   #tx: Tx | undefined;
   #last: Promise<unknown> = Promise.resolve();
   #failed = false;
+  #queried = false;
   #lost = false;
 
   constructor(db: TransactionRunner<Tx>) {
@@ -55,12 +56,16 @@ export class OwnedSession<Tx> implements Session<Tx> {
     this.#failed = false;
     this.#lost = false;
     this.#last = begun.promise;
-    return settings === undefined ? begun.promise : this.query(settings);
+    this.#queried = false;
+    return settings === undefined ? begun.promise : this.#send(open, settings, []);
   }
 
   query(text: string, values: unknown[] = []): Promise<QueryResult> {
-    const open = this.#open;
-    if (open === undefined) return this.#alone(text, values);
+    this.#queried = true;
+    return this.#open === undefined ? this.#alone(text, values) : this.#send(this.#open, text, values);
+  }
+
+  #send(open: Open<Tx>, text: string, values: unknown[]): Promise<QueryResult> {
     const result = this.#last.then(async () => {
       if (this.#lost) await open.done;
       const rows = rowsOf(await this.#db.query(await open.tx, text, values));
@@ -73,11 +78,13 @@ export class OwnedSession<Tx> implements Session<Tx> {
   }
 
   async commit(): Promise<Pick<QueryResult, "command">> {
-    await this.#last;
     const open = this.#open;
+    // Not every ORM looks at what COMMIT is answered with. Where a statement of the handler's has failed, any other one
+    // fails as well.
+    if (open !== undefined && !this.#queried) this.query("SELECT 1").catch(() => {});
+    await this.#last;
     if (this.#lost) await open?.done;
     if (open === undefined || this.#failed) {
-      // Not every ORM looks at what COMMIT is answered with.
       await this.rollback();
       return { command: "ROLLBACK" };
     }

@@ -182,6 +182,17 @@ describe.each(drivers)("on $name,", (driver) => {
       expect(await count()).toBe(before);
     });
 
+    it("a failed statement that the handler swallowed is not believed to have been committed", async () => {
+      const before = await count();
+      const swallowing: Handler<unknown> = async (execution) => {
+        await effectOn(opened)(execution);
+        await opened.query(execution.tx, "SELECT 1 / 0").catch(() => {});
+        return created;
+      };
+      await expect(engine.run(request(undefined), swallowing, { required: false })).rejects.toThrow("had failed");
+      expect(await count()).toBe(before);
+    });
+
     it("a request with one is protected, and a bad one is refused", async () => {
       const key = v7();
       expect((await run(key)).kind).toBe("executed");
