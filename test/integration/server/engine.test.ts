@@ -132,6 +132,16 @@ describe.each(drivers)("on $name,", (driver) => {
     });
   });
 
+  it("makes a schema of its own, twice, and works with it", async () => {
+    const own = createIdempotency({ db: opened.db, retention: "24h", schema: `on "${driver.name}"` });
+    await own.migrate();
+    await own.migrate();
+    const key = v7();
+    expect((await own.run(request(key), effect())).kind).toBe("executed");
+    expect((await own.run(request(key), effect())).kind).toBe("replayed");
+    expect((await own.retentionStatus()).kept).toBeGreaterThanOrEqual(86_400);
+  });
+
   describe("without a usable key", () => {
     it.each([
       ["none", undefined, "idempotency_key_missing"],
