@@ -13,6 +13,8 @@ export interface BankOptions {
   readonly shards: number;
   /** One for each server. */
   readonly ports: readonly number[];
+  /** Whether commits reach the disk before they are confirmed. @defaultValue true */
+  readonly fsync?: boolean | undefined;
   /** Where the servers send credits to other shards. */
   readonly creditUrl: string;
 }
@@ -45,7 +47,8 @@ export class Bank {
 
   /** @param endings - is told how to end what has been started, the latest last */
   static async open(options: BankOptions, endings: (() => unknown)[]): Promise<Bank> {
-    const starting = Array.from({ length: options.shards }, () => startEmbeddedPostgres());
+    const { shards, fsync } = options;
+    const starting = Array.from({ length: shards }, () => startEmbeddedPostgres({ fsync }));
     for (const database of starting) {
       endings.push(async () => (await database.catch(() => undefined))?.stop());
     }
