@@ -1,7 +1,8 @@
 import type pg from "pg";
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { type Fixture, startFixture } from "./fixture.js";
-import { bodyLimit, cases, effect, handlerTimeout, type Target } from "./http-conformance.js";
+import { cases } from "./http-conformance/cases.js";
+import { bodyLimit, effect, handlerTimeout, type Target } from "./http-conformance/target.js";
 import { type Act, type Host, hosts } from "./http-hosts.js";
 
 let fixture: Fixture;
