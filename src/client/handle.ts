@@ -57,8 +57,12 @@ export class Handle implements OperationHandle {
     }
   }
 
-  async send(options: SendOptions = {}): Promise<SendResult> {
-    return this.#operator.send(this.#join(true), options);
+  send(options: SendOptions = {}): Promise<SendResult> {
+    try {
+      return this.#operator.send(this.#join(true), options);
+    } catch (fault) {
+      return Promise.reject(fault);
+    }
   }
 
   async outcome(options: SendOptions = {}): Promise<Outcome> {

@@ -47,7 +47,7 @@ export class Operator {
     const record = await this.drive(live, options);
     const schemas = this.#parts.worker.operationOf(record).options;
     if (record.state === "succeeded") {
-      return readResult(record, schemas.result, live.fromStore ? "store" : undefined);
+      return await readResult(record, schemas.result, live.fromStore ? "store" : undefined);
     }
     throw await readError(record, schemas.error);
   }

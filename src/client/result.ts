@@ -109,7 +109,7 @@ export async function readResult(
   } catch (cause) {
     throw unreadable("the body is not JSON", cause);
   }
-  const checked = await check(schema, data);
+  const checked = schema ? await check(schema, data) : { value: data };
   if (checked.issues) {
     throw unreadable(readIssues(checked.issues, "data").told, checked.cause ?? checked.issues);
   }

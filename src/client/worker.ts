@@ -96,13 +96,9 @@ export class Worker {
       this.wake(id);
       return running;
     }
-    this.#stopWaking ??= this.#parts.platform.onWake(() => this.#wakeAll());
     const run = this.#run(id, begun).finally(() => {
       this.#running.delete(id);
       this.#woken.delete(id);
-      if (this.#running.size > 0) return;
-      this.#stopWaking?.();
-      this.#stopWaking = undefined;
     });
     this.#running.set(id, run);
     return run;
@@ -284,10 +280,15 @@ export class Worker {
   /** Sleeps until the time is over, or until someone wakes this id, or the sdk closes. */
   async #sleep(ms: number, id: string): Promise<void> {
     if (this.closed || ms <= 0 || this.#woken.delete(id)) return;
+    const { options, platform } = this.#parts;
     const sleeper = new AbortController();
     this.#sleepers.set(id, sleeper);
-    await this.#parts.options.clock.sleep(ms, sleeper.signal, true).catch(() => {});
+    this.#stopWaking ??= platform.onWake(() => this.#wakeAll());
+    await options.clock.sleep(ms, sleeper.signal, true).catch(() => {});
     if (this.#sleepers.get(id) === sleeper) this.#sleepers.delete(id);
+    if (this.#sleepers.size > 0) return;
+    this.#stopWaking?.();
+    this.#stopWaking = undefined;
   }
 
   async #attempt(record: OperationRecord, controller: AbortController): Promise<OperationRecord> {
