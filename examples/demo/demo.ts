@@ -68,7 +68,7 @@ async function main(): Promise<boolean> {
     // The server that comes then has to do without that shard.
     { after: transfers.length / 2, what: (it) => it.takeAway(shards - 1, AWAY, () => it.restartServer()) },
   ]);
-  endings.push(() => troubles.over().catch(() => {}));
+  endings.push(() => troubles.callOff());
   const directory = await mkdtemp(join(tmpdir(), "samekey-demo-"));
   endings.push(() => rm(directory, { recursive: true, force: true }));
 

@@ -34,4 +34,10 @@ export class Troubles {
     this.update(Number.POSITIVE_INFINITY);
     return this.#now;
   }
+
+  /** Calls off those that have not come yet. Resolves when there is none. */
+  async callOff(): Promise<void> {
+    this.#planned.length = 0;
+    await this.#now.catch(() => {});
+  }
 }

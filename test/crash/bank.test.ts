@@ -66,6 +66,7 @@ describe.each(seeds)("seed %d", (seed) => {
     );
     const path = join(directory, "worker.sqlite");
     const troubles = new Troubles(bank, troublesFor(random, shards));
+    endings.push(() => troubles.callOff());
     const life = new HardLife({
       program: worker,
       args: [outside.url, path, String(seed), String(count)],
