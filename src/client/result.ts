@@ -44,10 +44,13 @@ export function headersOf(response: StoredResponse): Headers {
   return new Headers(response.headers as Record<string, string>);
 }
 
+/** Whether samekey's server half kept the status alone: a body that says so stands in the place of the first one. */
+const isOmitted = ({ headers }: StoredResponse): boolean => headers["idempotency-body"] === "omitted";
+
 /** A body as its content type says: JSON parsed, text as text, the rest as bytes, nothing as `undefined`. */
 function parse(response: StoredResponse): unknown {
   const { body, headers } = response;
-  if (!body || body.byteLength === 0) return undefined;
+  if (!body || body.byteLength === 0 || isOmitted(response)) return undefined;
   const type = headers["content-type"] ?? "";
   if (/[/+]json\b/i.test(type)) return JSON.parse(new TextDecoder().decode(body));
   return /^text\/|[/+]xml\b/i.test(type) ? new TextDecoder().decode(body) : body;
@@ -103,6 +106,7 @@ export async function readResult(
       headers,
       data: tryParse(response),
     });
+  if (isOmitted(response)) throw unreadable("the server kept its answer's status, but not the body");
   let data: unknown;
   try {
     data = parse(response);

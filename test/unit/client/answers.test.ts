@@ -92,6 +92,23 @@ describe("2xx", () => {
     },
   );
 
+  test("an answer whose body the server did not keep is no data, and succeeded all the same", async () => {
+    const omitted = { ...json, "idempotency-status": "replayed", "idempotency-body": "omitted" };
+    const { app, send } = createApp(
+      status(201, { body: '{"omitted":true}', headers: omitted }),
+      status(402, { body: '{"omitted":true}', headers: omitted }),
+    );
+    expect(await send()).toMatchObject({
+      code: "unreadable",
+      message: expect.stringContaining("the server kept its answer's status, but not the body"),
+      data: undefined,
+      status: 201,
+      record: { state: "succeeded" },
+    });
+    expect(await send()).toMatchObject({ code: "rejected", data: undefined, status: 402 });
+    expect(app.server.calls).toHaveLength(2);
+  });
+
   test("a schema that throws is one that does not fit", async () => {
     const result = z.string().transform((): Receipt => {
       throw new Error("a bug of the app");
