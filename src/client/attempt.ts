@@ -17,6 +17,8 @@ export interface AttemptEnvironment {
   /** Calls back once so many milliseconds are over, unless its answer is called before. */
   readonly deadline: (ms: number, late: () => void) => () => void;
   readonly seesRedirects: boolean;
+  /** Whether an error of `fetch` proves that no byte of the request was sent. */
+  readonly provesUnsent: (error: unknown) => boolean;
   /** The origin to which `headers()` applies. */
   readonly baseOrigin: string | undefined;
   /** Headers of the call that were not kept; absent after a restart. */
@@ -85,7 +87,7 @@ export function attempt(record: OperationRecord, env: AttemptEnvironment): Promi
       disarm();
       resolve(timedOut ? { ...result, timedOut } : result);
     };
-    const breakOff = (error: unknown): void => end(broken(progress, signal, error));
+    const breakOff = (error: unknown): void => end(broken(progress, env, error));
     if (signal.aborted) return breakOff(signal.reason);
     // One listener for the whole of it.
     signal.addEventListener("abort", () => breakOff(signal.reason));
@@ -119,13 +121,14 @@ async function send(record: OperationRecord, env: AttemptEnvironment, progress: 
 }
 
 /** What it means that an attempt came to no end. Where it was thrown decides, never what it says. */
-function broken({ sent, answer }: Progress, signal: AbortSignal, error: unknown): AttemptResult {
+function broken({ sent, answer }: Progress, env: AttemptEnvironment, error: unknown): AttemptResult {
+  const { signal } = env.controller;
   if (answer) {
     const health = isOurs(signal) ? "unknown" : "failed";
     return { signal: { kind: "answer", ...answer }, health, status: answer.status, error };
   }
   // Behind a redirect something was sent already.
-  if (sent > 1 || (sent === 1 && !provesUnsent(error))) {
+  if (sent > 1 || (sent === 1 && !env.provesUnsent(error))) {
     return { signal: { kind: "thrown" }, health: isOurs(signal) ? "unknown" : "failed", error };
   }
   if (error === foreign) return { ...unsent(undefined), foreign: true };
@@ -233,24 +236,4 @@ export function toHeaders(given: HeaderMap | Headers | undefined, what: string, 
 
 function merge(into: Headers, from: Headers | undefined): void {
   for (const [name, value] of from ?? []) into.set(name, value);
-}
-
-const beforeSending = new Set([
-  ...["ENOTFOUND", "EAI_AGAIN", "EAI_NODATA", "EAI_NONAME", "ECONNREFUSED", "UND_ERR_CONNECT_TIMEOUT"],
-  ...["ERR_TLS_CERT_ALTNAME_INVALID", "CERT_HAS_EXPIRED", "CERT_NOT_YET_VALID", "DEPTH_ZERO_SELF_SIGNED_CERT"],
-  ...["SELF_SIGNED_CERT_IN_CHAIN", "UNABLE_TO_VERIFY_LEAF_SIGNATURE", "UNABLE_TO_GET_ISSUER_CERT_LOCALLY"],
-]);
-
-/** Whether an error's code (Node's, found on the error or its cause) proves that no byte of the request was sent. */
-function provesUnsent(error: unknown): boolean {
-  if (typeof error !== "object" || error === null) return false;
-  const { code, syscall, cause, errors } = error as {
-    code?: unknown;
-    syscall?: unknown;
-    cause?: unknown;
-    errors?: unknown;
-  };
-  if (Array.isArray(errors) && errors.length > 0) return errors.every(provesUnsent);
-  if (typeof code === "string") return beforeSending.has(code) || syscall === "connect";
-  return cause !== undefined && provesUnsent(cause);
 }

@@ -306,6 +306,7 @@ export class Worker {
         clock,
         deadline: (ms, late) => this.#deadlines.set(ms, late),
         seesRedirects: platform.seesRedirects,
+        provesUnsent: platform.provesUnsent,
         baseOrigin: this.#parts.baseOrigin(),
         transient: this.#transientOf(record),
         mayBeSent: ({ owner }) =>

@@ -6,6 +6,7 @@ import { createSdkWith, type Sdk } from "../client/sdk.js";
 import type { Operations, SdkOptions } from "../client/types.js";
 import { sqliteStore } from "../stores/sqlite.js";
 import { commonPlatform } from "./none.js";
+import { provesUnsent } from "./unsent.js";
 
 const nodePlatform: Platform = {
   ...commonPlatform,
@@ -13,6 +14,7 @@ const nodePlatform: Platform = {
   // Other processes on the same file have no way to call.
   pollEvery: 2_000,
   seesRedirects: true,
+  provesUnsent,
   defaultStore: () => sqliteStore(),
   createHolder,
   digest: async (bytes) => `sha256:${createHash("sha256").update(bytes).digest("hex")}`,

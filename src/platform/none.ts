@@ -5,6 +5,7 @@ import { mintUuid } from "../core/key.js";
 import { MisuseError } from "../errors.js";
 import { realClock } from "./real-clock.js";
 import { secureRandom } from "./secure-random.js";
+import { provesUnsent } from "./unsent.js";
 
 /** What is there everywhere; browsers and Node put their own on top. */
 export const commonPlatform: Platform = {
@@ -13,6 +14,7 @@ export const commonPlatform: Platform = {
   concurrency: 6,
   pollEvery: 30_000,
   seesRedirects: false,
+  provesUnsent: () => false,
   defaultStore() {
     throw new MisuseError("bad_option", {
       detail: "`store` is missing: this platform has no default one; pass for instance memoryStore() or your own",
@@ -45,5 +47,5 @@ export const commonPlatform: Platform = {
  * @throws MisuseError `bad_option`, naming the option and the remedy
  */
 export function createSdk<const Ops extends Operations>(options: SdkOptions<Ops>): Sdk<Ops> {
-  return createSdkWith(options, commonPlatform);
+  return createSdkWith(options, { ...commonPlatform, provesUnsent });
 }

@@ -1,6 +1,7 @@
 import type { Channel, Holder, Message, Platform } from "../client/platform-port.js";
 import { mintUuid } from "../core/key.js";
 import type { Random } from "../core/random.js";
+import { provesUnsent } from "../platform/unsent.js";
 import type { Clock } from "../store.js";
 import { memoryStore } from "../stores/memory.js";
 
@@ -30,6 +31,7 @@ export class TestDevice {
       concurrency: 32,
       pollEvery: 60_000,
       seesRedirects: true,
+      provesUnsent,
       defaultStore: memoryStore,
       defaultBaseUrl: () => undefined,
       isOffline: () => this.#offline,

@@ -1,0 +1,19 @@
+const beforeSending = new Set([
+  ...["ENOTFOUND", "EAI_AGAIN", "EAI_NODATA", "EAI_NONAME", "ECONNREFUSED", "UND_ERR_CONNECT_TIMEOUT"],
+  ...["ERR_TLS_CERT_ALTNAME_INVALID", "CERT_HAS_EXPIRED", "CERT_NOT_YET_VALID", "DEPTH_ZERO_SELF_SIGNED_CERT"],
+  ...["SELF_SIGNED_CERT_IN_CHAIN", "UNABLE_TO_VERIFY_LEAF_SIGNATURE", "UNABLE_TO_GET_ISSUER_CERT_LOCALLY"],
+]);
+
+/** Whether an error's code (Node's, found on the error or its cause) proves that no byte of the request was sent. */
+export function provesUnsent(error: unknown): boolean {
+  if (typeof error !== "object" || error === null) return false;
+  const { code, syscall, cause, errors } = error as {
+    code?: unknown;
+    syscall?: unknown;
+    cause?: unknown;
+    errors?: unknown;
+  };
+  if (Array.isArray(errors) && errors.length > 0) return errors.every(provesUnsent);
+  if (typeof code === "string") return beforeSending.has(code) || syscall === "connect";
+  return cause !== undefined && provesUnsent(cause);
+}
