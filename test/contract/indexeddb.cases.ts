@@ -379,6 +379,18 @@ export function indexedDbCases(place: string): void {
   });
 
   describe(`indexeddb on ${place}: deadlines, aborts and quota`, () => {
+    test("what need not be synced is written in a task of its own: whoever was told of it goes on first", async () => {
+      const store = await openStore();
+      const { record } = await store.insert(newRecord());
+      let begun = 0;
+      watch(() => begun++);
+      const writing = store.update(record.id, (found) => ({ ...found, delay: found.delay + 1 }), record);
+      for (let turn = 0; turn < 50; turn++) await undefined;
+      expect(begun).toBe(0);
+      await writing;
+      expect(begun).toBe(1);
+    });
+
     test("a transaction that another tab holds up is aborted and told (F59)", async () => {
       const name = freshName();
       const store = await openStore(name, impatient);
