@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { chown, cp, mkdir, rename, rm, stat } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -63,11 +63,12 @@ async function reaches({ uid }: User, path: string): Promise<boolean> {
   return path === dirname(path) || reaches({ uid }, dirname(path));
 }
 
-async function copyOf(native: string): Promise<string> {
+/** A copy among the temporary files, where everybody can read it; made once. */
+export async function copyOf(native: string): Promise<string> {
   const copy = join(tmpdir(), `samekey-postgres-binaries-${hash(native)}`);
   if ((await stat(copy).catch(() => undefined)) !== undefined) return copy;
-  // Complete or not there at all, whoever else does the same at the same time.
-  const partial = `${copy}-${process.pid}`;
+  // Complete or not there at all, whoever else does the same at the same time, here or in another process.
+  const partial = `${copy}-${randomUUID()}`;
   await cp(native, partial, { recursive: true, verbatimSymlinks: true });
   await rename(partial, copy).catch(() => rm(partial, { recursive: true, force: true }));
   return copy;
