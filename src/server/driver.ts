@@ -16,6 +16,8 @@ export interface Connection {
   query(text: string, values?: unknown[]): Promise<QueryResult>;
   /** Gives the connection back; with `true` it is closed instead, and never used again. */
   release(destroy?: boolean): void;
+  /** Whether a statement may be sent before the one ahead of it is answered. */
+  readonly pipeline?: boolean;
   /** Drivers that emit `error` when an idle connection is cut (pg) would otherwise end the process. */
   on?(event: "error", listener: (error: Error) => void): unknown;
   removeListener?(event: "error", listener: (error: Error) => void): unknown;

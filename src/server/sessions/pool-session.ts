@@ -6,6 +6,7 @@ export class PoolSession<C extends Connection> implements Session<C> {
   readonly #connection: C;
   #lost = false;
   #over = false;
+  #last: Promise<unknown> = Promise.resolve();
 
   constructor(connection: C) {
     this.#connection = connection;
@@ -31,7 +32,11 @@ export class PoolSession<C extends Connection> implements Session<C> {
   }
 
   query(text: string, values?: unknown[]): Promise<QueryResult> {
-    return this.#connection.query(text, values);
+    if (this.#connection.pipeline) return this.#connection.query(text, values);
+    // One after the other: pg is to refuse what is asked of a connection that is still at work.
+    const result = this.#last.then(() => this.#connection.query(text, values));
+    this.#last = result.catch(() => {});
+    return result;
   }
 
   begin(settings?: string): Promise<QueryResult> {
@@ -39,10 +44,12 @@ export class PoolSession<C extends Connection> implements Session<C> {
   }
 
   commit(): Promise<QueryResult> {
+    this.#over = true;
     return this.query("COMMIT");
   }
 
   rollback(): Promise<QueryResult> {
+    this.#over = true;
     return this.query("ROLLBACK");
   }
 

@@ -64,10 +64,12 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
   }
 
   commit(): Promise<QueryResult> {
+    this.#over = true;
     return this.query("COMMIT");
   }
 
   rollback(): Promise<QueryResult> {
+    this.#over = true;
     return this.query("ROLLBACK");
   }
 

@@ -9,8 +9,8 @@ import type { Connection, QueryResult } from "../driver.js";
  */
 export interface Session<Tx = unknown> extends Pick<Connection, "query" | "release"> {
   /**
-   * What the handler receives, once `begin` has ended. It refuses statements after the session's end: the connection is
-   * somebody else's then, and a promise that nobody awaited would go on in a stranger's transaction.
+   * What the handler receives, once `begin` has ended. From `commit` or `rollback` on it refuses statements: those of a
+   * promise that nobody awaited would go on behind the transaction, or in a stranger's.
    */
   readonly tx: Tx;
   /** The connection is gone, as far as the driver has noticed. */

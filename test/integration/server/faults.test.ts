@@ -11,7 +11,7 @@ import {
 } from "../../../src/server/index.js";
 import { sortableKey } from "../../../src/server/key.js";
 import { type CommitFault, type PgProxy, startPgProxy } from "../../support/pg-proxy.js";
-import { drivers, type OpenDriver } from "./drivers.js";
+import { drivers, type OpenDriver, ownConnections } from "./drivers.js";
 import { created, effectOn, errorOf, type Fixture, gate, header, request, startFixture } from "./fixture.js";
 
 let fixture: Fixture;
@@ -203,6 +203,22 @@ describe.each(drivers)("on $name,", (driver) => {
       expect(await fixture.effects(key)).toBe(1);
     });
   });
+
+  it.skipIf(!ownConnections.includes(driver)).each([201, 402, 503])(
+    "a statement that its handler forgot is refused, and does nothing, after an answer of %i",
+    async (status) => {
+      const key = v7();
+      let forgotten: Promise<unknown> | undefined;
+      await engine.run(request(key), ({ tx }) => {
+        const write = () => opened.query(tx, "INSERT INTO effects (key) VALUES ($1)", [key]);
+        forgotten = opened.query(tx, "SELECT 1").then(write);
+        forgotten.catch(() => {});
+        return { status };
+      });
+      await expect(forgotten).rejects.toThrow("await everything done on it");
+      expect(await fixture.effects(key)).toBe(0);
+    },
+  );
 
   // Drizzle's connections are not samekey's to keep whole.
   it.skipIf(endsTheProcess)("a pool of one is whole again after every fault", async () => {
