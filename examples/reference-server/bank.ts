@@ -50,7 +50,8 @@ export async function createBank(pool: Pool, number: number, shards: number): Pr
   if (rows[0].number !== number || rows[0].shards !== shards) {
     const is = `shard ${rows[0].number} of ${rows[0].shards}`;
     throw new WrongShard(
-      `the database is ${is}, not ${number} of ${shards}: its accounts would not be found; see SHARDS`,
+      `the database is ${is}, not ${number} of ${shards}: its accounts would not be found. ` +
+        `Set SHARDS=${rows[0].shards}, or take other databases (DATABASE_URL; without it, another PORT)`,
     );
   }
   await pool.query("INSERT INTO accounts (id, balance) SELECT unnest($1::bigint[]), 1000000 ON CONFLICT DO NOTHING", [
