@@ -5,17 +5,18 @@
  * puts it back, claims the key, and holds the response back until its transaction has committed: whatever the route
  * answers with, and whoever answers for it.
  */
-import type { NextFunction, Request, RequestHandler, Response } from "express";
+import type { ErrorRequestHandler, NextFunction, Request, RequestHandler, Response } from "express";
 import { MisuseError } from "../../errors.js";
 import { contractAnswer } from "../contract.js";
-import { fingerprint } from "../fingerprint.js";
+import { isContention } from "../failure.js";
 import type { Execution } from "../handler.js";
 import type { Idempotency } from "../idempotency.js";
 import { problem } from "../problem.js";
 import { type ResolvedRouteOptions, type RouteOptions, resolveRouteOptions } from "../route-options.js";
 import { peekBody } from "./body.js";
+import { runRequest } from "./request.js";
 import { hold } from "./response.js";
-import { begin } from "./turn.js";
+import { begin, type Turn } from "./turn.js";
 
 /** Made by {@link expressIdempotency}. */
 export interface ExpressIdempotency<Tx> {
@@ -31,6 +32,11 @@ export interface ExpressIdempotency<Tx> {
    * @throws MisuseError `bad_option` on a route without the middleware
    */
   execution(request: Request): Execution<Tx>;
+  /**
+   * For behind the routes, before error handlers of your own: answers 503 `contention` where the transaction lost against
+   * another one. Everything else goes on to them.
+   */
+  readonly onError: ErrorRequestHandler;
 }
 
 /**
@@ -49,7 +55,7 @@ export function expressIdempotency<Tx>(
   engine: Idempotency<Tx, Request> | ((request: Request, body: Uint8Array) => Idempotency<Tx, Request>),
 ): ExpressIdempotency<Tx> {
   const choose = typeof engine === "function" ? engine : () => engine;
-  const executions = new WeakMap<Request, Execution<Tx>>();
+  const turns = new WeakMap<Request, Turn<Tx>>();
 
   const answer = async (
     scope: string,
@@ -68,20 +74,10 @@ export function expressIdempotency<Tx>(
       const idempotency = choose(request, body);
       const tenant = await idempotency.tenantOf(request);
       if (tenant === undefined) return held.send(problem("unauthenticated"));
-      const claim = {
-        tenant,
-        scope,
-        key: request.headers["idempotency-key"],
-        fingerprint: fingerprint({
-          method: request.method,
-          target: request.originalUrl,
-          contentType: request.headers["content-type"],
-          body,
-        }),
-      };
-      const turn = await begin<Tx>((handler) => idempotency.run(claim, handler, { ...options, rerun: false }));
+      const asked = runRequest(tenant, scope, request, body);
+      const turn = await begin<Tx>((handler) => idempotency.run(asked, handler, { ...options, rerun: false }));
       if (turn.execution !== undefined) {
-        executions.set(request, turn.execution);
+        turns.set(request, turn);
         held.answer.then(turn.answer);
         next();
       }
@@ -98,11 +94,17 @@ export function expressIdempotency<Tx>(
       return (request, response, next) => answer(scope, resolved, request, response, next);
     },
     execution(request) {
-      const execution = executions.get(request);
+      const execution = turns.get(request)?.execution;
       if (execution === undefined) {
         throw new MisuseError("bad_option", { detail: "the route has no idempotency middleware in front of it" });
       }
       return execution;
+    },
+    onError(error, request, _response, next) {
+      const turn = turns.get(request);
+      // A route cannot be run again, as a handler would be: its client is told to come back.
+      if (turn !== undefined && isContention(error)) turn.fail(error);
+      else next(error);
     },
   };
 }

@@ -13,12 +13,12 @@ import { MisuseError } from "../../errors.js";
 import { type HeaderPair, marks, type Outcome } from "../answer.js";
 import { contractAnswer } from "../contract.js";
 import { isContention } from "../failure.js";
-import { fingerprint } from "../fingerprint.js";
 import type { Execution } from "../handler.js";
 import type { Idempotency } from "../idempotency.js";
 import { problem } from "../problem.js";
 import type { RouteOptions } from "../route-options.js";
 import { byName } from "./headers.js";
+import { runRequest } from "./request.js";
 import { bytesFrom, readAtMost } from "./streams.js";
 import { begin, isOwn, type Turn } from "./turn.js";
 
@@ -98,20 +98,10 @@ export function fastifyIdempotency<Tx>(
       const idempotency = choose(request);
       const tenant = await idempotency.tenantOf(request);
       if (tenant === undefined) return refuse(request, reply, problem("unauthenticated"));
-      const claim = {
-        tenant,
-        scope,
-        key: request.headers["idempotency-key"],
-        fingerprint: fingerprint({
-          method: request.method,
-          target: request.originalUrl,
-          contentType: request.headers["content-type"],
-          body: session.body,
-        }),
-      };
+      const asked = runRequest(tenant, scope, request, session.body);
       session.before = new Set(Object.keys(reply.getHeaders()));
       // The turn ends in onSend, with whatever the route, its validation or its error handler answers.
-      session.turn = await begin((handler) => idempotency.run(claim, handler, { ...options, rerun: false }));
+      session.turn = await begin((handler) => idempotency.run(asked, handler, { ...options, rerun: false }));
       // Set only now: a claim that failed is the error handler's to answer, not onSend's.
       session.outcome = session.turn.outcome.catch((error) => {
         request.log.error({ err: error }, "the answer could not be stored");

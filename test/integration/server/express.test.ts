@@ -257,6 +257,31 @@ describe("an Express route", () => {
     ]);
   });
 
+  it.each([
+    ["lost against another one, where `onError` is mounted", "deadlock_detected", 503, '"error":"contention"'],
+    ["failed otherwise", "division_by_zero", 500, '"own":true'],
+  ])("answers for a transaction that %s", async (_, state, status, body) => {
+    const url = await serve((app, idempotent) => {
+      app.post("/x", idempotent.route("x"), async (request, response) => {
+        const { tx, key } = idempotent.execution(request);
+        response.status(201).set("x-own", "1").write("half");
+        await tx.query("INSERT INTO effects (key) VALUES ($1)", [key]);
+        await tx.query(`DO $$ BEGIN RAISE EXCEPTION 'failed' USING ERRCODE = '${state}'; END $$`);
+      });
+      const own: ErrorRequestHandler = (_error, _request, response, _next) => response.status(500).json({ own: true });
+      app.use(idempotent.onError, own);
+    });
+    const key = v7();
+    const answer = await post(`${url}/x`, key);
+    expect([answer.status, mark(answer), answer.headers["retry-after"]?.[0]]).toEqual([
+      status,
+      undefined,
+      status === 503 ? "1" : undefined,
+    ]);
+    expect(answer.body.toString()).toContain(body);
+    expect(await fixture.effects(key)).toBe(0);
+  });
+
   it("finishes its response only after the commit", async () => {
     const stored: number[] = [];
     const url = await serve((app, idempotent) => {
