@@ -1,11 +1,11 @@
 /**
- * What went wrong, for stderr: one line, or with `--verbose` the stack and those of its causes.
+ * What went wrong, for stderr: one line, or where it shall be `verbose` the stack and those of its causes.
  *
  * A database's URL may stand in the arguments, in the environment, and in what a driver says of it: its password goes
  * nowhere.
  */
-export function explain(error: unknown, args: readonly string[]): string {
-  const text = args.includes("--verbose") ? stacks(error) : `samekey: ${messageOf(error).replace(/\s*\n\s*/g, " ")}`;
+export function explain(error: unknown, verbose = false): string {
+  const text = verbose ? stacks(error) : `samekey: ${messageOf(error).replace(/\s*\n\s*/g, " ")}`;
   return withoutPasswords(text);
 }
 

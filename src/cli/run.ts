@@ -20,7 +20,7 @@ export async function run(args: readonly string[]): Promise<number> {
   } catch (error) {
     // Its own messages are out already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
-    process.stderr.write(`${explain(error, args)}\n`);
+    process.stderr.write(`${explain(error, args.includes("--verbose"))}\n`);
     return error instanceof MisuseError ? exitCodes.usage : exitCodes.failed;
   }
 }

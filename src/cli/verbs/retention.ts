@@ -38,7 +38,7 @@ async function act(options: RetentionOptions): Promise<void> {
   await onDatabase(options, async (db) => {
     if (every === undefined) return tell(await runRetention(db, schema));
     await stay(db, schema, every, tell, (error) => {
-      process.stderr.write(`${explain(error, verbose ? ["--verbose"] : [])}\n`);
+      process.stderr.write(`${explain(error, verbose)}\n`);
     });
   });
 }

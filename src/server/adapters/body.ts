@@ -3,9 +3,6 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { MisuseError } from "../../errors.js";
 
-/** How many bytes a request's body may have, where nothing else is said. */
-export const defaultBodyLimit: number = 1024 * 1024;
-
 /**
  * The raw body, read and put back: parsers that come later find it untouched. Undefined where it is larger than `limit`
  * bytes.

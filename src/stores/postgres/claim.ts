@@ -70,11 +70,6 @@ function belongs(record: OperationRecord, { owner, exceptOrigins }: ClaimQuery):
   return (owner === undefined || record.owner === owner) && !exceptOrigins?.includes(record.origin);
 }
 
-interface Found {
-  readonly record: OperationRecord;
-  readonly cursor: Cursor;
-}
-
 /**
  * The statements compare rows, `(sdk, owner, origin, due, seq)`, rather than each column: that is met by the one index
  * that has them in this order, and by no other, whatever Postgres believes about what is in the table.
