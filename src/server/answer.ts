@@ -114,12 +114,15 @@ export function headerPairs(headers: HeaderInput | undefined): HeaderPair[] {
 /** The names of the marks. */
 export const marks: readonly string[] = ["idempotency-status", "idempotency-replayed"];
 
-/** The marks of a stored answer; they stand on no other, whatever a handler says. */
-export function marked(kind: "executed" | "replayed" | "released", headers: readonly HeaderPair[]): HeaderPair[] {
-  const others = headers.filter(([name]) => !marks.includes(name));
-  if (kind === "released") return others;
-  const status: HeaderPair = ["idempotency-status", kind];
-  return kind === "executed" ? [...others, status] : [...others, status, ["idempotency-replayed", "true"]];
+/** What is sent of an answer. Stored ones bear the marks; they stand on no other, whatever a handler says. */
+export function outcomeOf(
+  kind: "executed" | "replayed" | "released" | "unprotected",
+  { status, headers: lines, body }: Pick<Outcome, "status" | "headers" | "body">,
+): Outcome {
+  const headers = lines.filter(([name]) => !marks.includes(name));
+  if (kind === "executed" || kind === "replayed") headers.push(["idempotency-status", kind]);
+  if (kind === "replayed") headers.push(["idempotency-replayed", "true"]);
+  return { kind, status, headers, body };
 }
 
 /** Body bytes from either form. */

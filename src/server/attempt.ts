@@ -1,4 +1,4 @@
-import { marked, type Outcome } from "./answer.js";
+import { type Outcome, outcomeOf } from "./answer.js";
 import { checkedAnswer } from "./checked-answer.js";
 import { derive, type KeySource } from "./derive.js";
 import { isConnectionFailure, isConnectionState, isContention, withoutValues } from "./failure.js";
@@ -81,9 +81,7 @@ async function fallenBack<Tx>(
     return found && checkedAnswer(found);
   }, handlerTimeout);
   if (answer === undefined) return undefined;
-  const { status, body } = answer;
-  const headers = answer.headers.filter(([name]) => storing.names.has(name));
-  return { kind: "replayed", status, headers: marked("replayed", headers), body };
+  return outcomeOf("replayed", { ...answer, headers: answer.headers.filter(([name]) => storing.names.has(name)) });
 }
 
 async function execute<Tx>(engine: Engine<Tx>, task: Task<Tx>, claim: Claim, tx: Transaction<Tx>): Promise<Attempted> {
@@ -94,10 +92,8 @@ async function execute<Tx>(engine: Engine<Tx>, task: Task<Tx>, claim: Claim, tx:
     const answer = checkedAnswer(await handler(executionOf(task, tx, signal)));
     return { answer, stored: answer.disposition === "released" ? undefined : await toStored(answer, storing) };
   }, engine.handlerTimeout);
-  const { status, headers, body, disposition } = answer;
-  if (stored === undefined)
-    return { outcome: { kind: "released", status, headers: marked("released", headers), body } };
-  if (disposition === "refused") {
+  if (stored === undefined) return { outcome: outcomeOf("released", answer) };
+  if (answer.disposition === "refused") {
     // A savepoint would cost every operation a trip. Undoing all of it and claiming anew costs only refusals one;
     // whoever took the key in between did so lawfully, and their answer is the key's answer.
     await tx.rollback();
@@ -108,7 +104,7 @@ async function execute<Tx>(engine: Engine<Tx>, task: Task<Tx>, claim: Claim, tx:
   const result = await tx.record(claim, stored);
   if (result === "conflict") return { again: "conflict" };
   if (result === "unknown") return { outcome: problem("outcome_unknown") };
-  return { outcome: { kind: "executed", status, headers: marked("executed", headers), body } };
+  return { outcome: outcomeOf("executed", answer) };
 }
 
 async function unprotected<Tx>(
@@ -120,12 +116,11 @@ async function unprotected<Tx>(
   if (handler === undefined) return { again: "contention" };
   await tx.begin();
   const work = async (signal: AbortSignal) => checkedAnswer(await handler(executionOf(task, tx, signal)));
-  const { status, headers: lines, body, disposition } = await handle(work, handlerTimeout);
-  const headers = marked("released", lines);
-  if (disposition === "released") return { outcome: { kind: "released", status, headers, body } };
-  if (disposition === "refused") await tx.rollback();
+  const answer = await handle(work, handlerTimeout);
+  if (answer.disposition === "released") return { outcome: outcomeOf("released", answer) };
+  if (answer.disposition === "refused") await tx.rollback();
   else if ((await tx.commit()) === "unknown") return { outcome: problem("outcome_unknown_without_key") };
-  return { outcome: { kind: "unprotected", status, headers, body } };
+  return { outcome: outcomeOf("unprotected", answer) };
 }
 
 function executionOf<Tx>({ source }: Task<Tx>, { tx }: Transaction<Tx>, signal: AbortSignal): Execution<Tx> {

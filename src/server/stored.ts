@@ -1,5 +1,5 @@
 /** Answers on their way into the table and out of it again. */
-import { type HeaderPair, marked, type Outcome } from "./answer.js";
+import { type HeaderPair, type Outcome, outcomeOf } from "./answer.js";
 import type { CheckedAnswer } from "./checked-answer.js";
 import type { KeySource } from "./derive.js";
 import { problem } from "./problem.js";
@@ -48,14 +48,12 @@ export async function replayOf(
 ): Promise<Outcome> {
   const headers = lines.filter(([name]) => name !== sealed[0]);
   if (omitted) return tombstone(status, headers);
-  if (body === null || headers.length === lines.length) {
-    return { kind: "replayed", status, headers: marked("replayed", headers), body };
-  }
+  if (body === null || headers.length === lines.length) return outcomeOf("replayed", { status, headers, body });
   try {
     if (seal === undefined) throw new TypeError("the stored body is sealed, and its route has no `seal`");
     const opened = await seal.open(body, source);
     if (!(opened instanceof Uint8Array)) throw new TypeError("`seal.open` must give bytes");
-    return { kind: "replayed", status, headers: marked("replayed", headers), body: opened };
+    return outcomeOf("replayed", { status, headers, body: opened });
   } catch (error) {
     return problem("answer_unreadable", error);
   }
@@ -86,5 +84,5 @@ function tombstone(status: number, headers: readonly HeaderPair[]): Outcome {
     status,
     detail: "The operation ended with this status. The body of its answer was too large to be kept.",
   });
-  return { kind: "replayed", status, headers: marked("replayed", lines), body: new TextEncoder().encode(body) };
+  return outcomeOf("replayed", { status, headers: lines, body: new TextEncoder().encode(body) });
 }
