@@ -415,7 +415,7 @@ describe.each(ownConnections)("on $name, a database that cannot be reached", (dr
 });
 
 it("a pool that has no connection in time is answered 503", async () => {
-  const pool = new pg.Pool({ connectionString: fixture.url, max: 1, connectionTimeoutMillis: 20 });
+  const pool = new pg.Pool({ connectionString: fixture.url, max: 1, connectionTimeoutMillis: 1_000 });
   pool.on("error", () => {});
   const engine = createIdempotency({ db: pool, retention: "24h" });
   const held = await pool.connect();
