@@ -140,7 +140,7 @@ export class Transaction<Tx> {
   abandon(handled: Promise<unknown>): void {
     this.#open = false;
     this.#released = true;
-    this.#session.abandon(handled);
+    this.#session.abandon(handled, this.#statements.patience);
   }
 
   /** Undoes what is still open and gives the connection back; closes it where the transaction's end is not known. */

@@ -55,6 +55,8 @@ interface Session<Tx> {
   /** The reply's headers before the route began. */
   before?: ReadonlySet<string>;
   answered?: boolean;
+  /** The answer is not the route's, which is still at work. */
+  late?: boolean;
 }
 
 /**
@@ -110,7 +112,9 @@ export function fastifyIdempotency<Tx>(
       if (session.turn.execution === undefined) return reply.send("");
       // The deadline may pass before the route answers.
       session.outcome.then(() => {
-        if (!session.answered) reply.send("");
+        if (session.answered) return;
+        session.late = true;
+        reply.send("");
       });
     },
 
@@ -131,7 +135,7 @@ export function fastifyIdempotency<Tx>(
         setHeaders(reply.code(payload.status), [...payload.headers]);
       }
       let body = payload;
-      if (turn?.execution !== undefined) {
+      if (turn?.execution !== undefined && !session.late) {
         const bytes = await bytesFrom(payload).catch((error: unknown) => {
           turn.answer({ status: 500 });
           throw error;

@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import { type ServerResponse, STATUS_CODES } from "node:http";
 import process from "node:process";
 import { type Answer, type HeaderInput, headerPairs, marks, type Outcome } from "../answer.js";
+import { deferred } from "../deferred.js";
 import { byName } from "./headers.js";
 import { isOwn } from "./turn.js";
 
@@ -34,34 +35,33 @@ export function hold(response: ServerResponse): HeldResponse {
     else if (chunk instanceof Uint8Array) chunks.push(Buffer.from(chunk));
   };
 
-  const answer = new Promise<Answer>((resolve) => {
-    Object.assign(response, {
-      writeHead(code: number, ...rest: unknown[]) {
-        response.statusCode = code;
-        if (typeof rest[0] === "string") response.statusMessage = rest.shift() as string;
-        for (const [name, values] of byName(headerPairs(given(rest[0])))) response.setHeader(name, values);
-        return response;
-      },
-      flushHeaders() {},
-      write(chunk: unknown, ...rest: unknown[]) {
-        keep(chunk, rest[0]);
-        const done = callbackIn(rest);
-        if (done) process.nextTick(done);
-        return true;
-      },
-      end(...rest: unknown[]) {
-        keep(rest[0], rest[1]);
-        const done = callbackIn(rest);
-        if (done) response.once("finish", done);
-        resolve({ status: response.statusCode, headers: response.getHeaders(), body: Buffer.concat(chunks) });
-        return response;
-      },
-      // A client that goes away does not call this, only a program whose answer broke off.
-      destroy(error?: Error) {
-        resolve({ status: 500 });
-        return destroy.call(response, error);
-      },
-    });
+  const ended = deferred<Answer>();
+  Object.assign(response, {
+    writeHead(code: number, ...rest: unknown[]) {
+      response.statusCode = code;
+      if (typeof rest[0] === "string") response.statusMessage = rest.shift() as string;
+      for (const [name, values] of byName(headerPairs(given(rest[0])))) response.setHeader(name, values);
+      return response;
+    },
+    flushHeaders() {},
+    write(chunk: unknown, ...rest: unknown[]) {
+      keep(chunk, rest[0]);
+      const done = callbackIn(rest);
+      if (done) process.nextTick(done);
+      return true;
+    },
+    end(...rest: unknown[]) {
+      keep(rest[0], rest[1]);
+      const done = callbackIn(rest);
+      if (done) response.once("finish", done);
+      ended.resolve({ status: response.statusCode, headers: response.getHeaders(), body: Buffer.concat(chunks) });
+      return response;
+    },
+    // A client that goes away does not call this, only a program whose answer broke off.
+    destroy(error?: Error) {
+      ended.resolve({ status: 500 });
+      return destroy.call(response, error);
+    },
   });
 
   const restore = (status: number, headers: ReadonlyMap<string, string | string[]>): void => {
@@ -72,7 +72,7 @@ export function hold(response: ServerResponse): HeldResponse {
   };
 
   return {
-    answer,
+    answer: ended.promise,
     release: () => restore(200, before),
     send(outcome) {
       const { status, headers, body } = outcome;
@@ -84,7 +84,13 @@ export function hold(response: ServerResponse): HeldResponse {
       restore(status, sent);
       if (!own) response.statusMessage = STATUS_CODES[status] ?? "";
       response.end(body);
-      Object.assign(response, { write: () => true, end: () => response });
+      Object.assign(response, {
+        write: () => true,
+        end() {
+          ended.resolve({ status });
+          return response;
+        },
+      });
     },
   };
 }

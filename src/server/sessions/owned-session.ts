@@ -112,15 +112,20 @@ export class OwnedSession<Tx> implements Session<Tx> {
   }
 
   // The connection is not ours to close. The handler keeps it, and the transaction, until it ends: what it still does
-  // is undone with the rest.
-  abandon(handled: Promise<unknown>): void {
+  // is undone with the rest. One that does not end would keep it for ever: the ORM does not notice when Postgres ends it.
+  abandon(handled: Promise<unknown>, patience: number): void {
     const open = this.#open;
     this.#open = undefined;
+    if (open === undefined) return;
     const undo = (): void => {
-      if (!this.#lost) open?.decision.reject(new Error("the handler was past its deadline"));
+      clearTimeout(timer);
+      if (!this.#lost) open.decision.reject(new Error("the handler was past its deadline"));
     };
+    const timer = setTimeout(() => {
+      if (!this.#lost) this.#send(open, "SELECT pg_terminate_backend(pg_backend_pid())", []).then(undo, undo);
+    }, patience).unref();
     handled.then(undo, undo);
-    open?.done.catch(() => {
+    open.done.catch(() => {
       this.#lost = true;
     });
   }

@@ -24,8 +24,9 @@ export interface Session<Tx = unknown> extends Pick<Connection, "query" | "relea
    * Ends the session under a handler that may still be at work: nothing of what that does on `tx` may last.
    *
    * @param handled - settles when the handler has ended
+   * @param patience - how long that may take, ms, where it is waited for
    */
-  abandon(handled: Promise<unknown>): void;
+  abandon(handled: Promise<unknown>, patience: number): void;
 }
 
 /** Where sessions come from. */
