@@ -17,7 +17,7 @@ import type {
 import type { Work } from "./postgres/batch.js";
 import { claim } from "./postgres/claim.js";
 import { connect } from "./postgres/driver.js";
-import { asStoreError, PostgresFailure } from "./postgres/failure.js";
+import { asStoreError, isLost } from "./postgres/failure.js";
 import type { Line } from "./postgres/listen.js";
 import { type PostgresStoreOptions, type ResolvedPostgresOptions, resolveOptions } from "./postgres/options.js";
 import { page } from "./postgres/page.js";
@@ -81,7 +81,7 @@ class PostgresStore implements Store {
     try {
       await prepare(session, tables);
     } catch (error) {
-      lost = error instanceof PostgresFailure && error.isConnection;
+      lost = isLost(error);
       throw error;
     } finally {
       session.release(lost);

@@ -24,6 +24,11 @@ export class PostgresFailure extends Error {
   }
 }
 
+/** Nothing more can be asked of this connection. */
+export function isLost(error: unknown): boolean {
+  return error instanceof PostgresFailure && error.isConnection;
+}
+
 /** A commit of which nobody can tell whether it happened: the connection went away while it was under way. */
 export class UnknownFate extends Error {}
 

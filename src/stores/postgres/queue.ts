@@ -1,11 +1,11 @@
 /** Group commit: what is called in one turn of the event loop is committed together, and synced once. */
 
 import type { NewRecord } from "../../core/record.js";
-import { StoreError } from "../../errors.js";
 import type { CallerTransaction, Clock, Inserted, Message } from "../../store.js";
+import { Attempt } from "./attempt.js";
 import { type Outcome, perform, type Work } from "./batch.js";
-import { connect, type Session, sessionOf } from "./driver.js";
-import { asStoreError, PostgresFailure, UnknownFate } from "./failure.js";
+import { connect, sessionOf } from "./driver.js";
+import { asStoreError, isLost, PostgresFailure, UnknownFate } from "./failure.js";
 import { channelOf, Line, type PostgresListener, parcels } from "./listen.js";
 import type { ResolvedPostgresOptions } from "./options.js";
 import type { Tables } from "./schema.js";
@@ -16,25 +16,12 @@ import { additionOf, Transaction } from "./transaction.js";
 const BATCH = 256;
 /** How long a verb waits for others' locks, in milliseconds, before it fails as `stalled`. */
 const PATIENCE = 10_000;
-/** How long a transaction may take, in milliseconds, before its connection is closed. The server gives up sooner. */
-const DEADLINE = 15_000;
 /** The longest pause between two tries, in milliseconds. */
 const PAUSE = 250;
 /** How often a transaction is begun anew on another connection when the pool gave a dead one. */
 const RECONNECTS = 3;
 /** So many transactions that write, and what they counted is added up. */
 const FOLD_EVERY = 200;
-
-/**
- * Short waits for locks, so that one row that is locked for long holds up nobody but its own verb. All of it ends with the
- * transaction, so a pooler may hand the connection to anyone afterwards.
- */
-const BEGIN = `begin isolation level read committed read write;
-  set local lock_timeout = '200ms'; set local statement_timeout = '8s';
-  set local idle_in_transaction_session_timeout = '20s';
-  select set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') = 'off'`;
-const COMMIT = "commit";
-const COMMIT_RELAXED = "set local synchronous_commit to off; commit";
 
 interface Job {
   readonly work: Work;
@@ -46,11 +33,7 @@ interface Job {
 }
 
 /** The end of this turn of the event loop. */
-const turn = (): Promise<void> =>
-  new Promise((resolve) => {
-    if (typeof setImmediate === "function") setImmediate(resolve);
-    else resolve();
-  });
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** The one queue of a store. */
 export class Queue {
@@ -174,91 +157,4 @@ export class Queue {
     // What is not added up now is the next time.
     await this.#transact([{ kind: "write", run: (tx) => tx.fold() }]).catch(() => {});
   }
-}
-
-/** A connection for the length of one transaction. One whose state is not known is never given back. */
-class Attempt {
-  /** The connection has answered. */
-  begun = false;
-  readonly #session: Session;
-  readonly #clock: Clock;
-  #open = false;
-  #committing = false;
-  /** Nothing more can be asked of it. */
-  #lost = false;
-
-  constructor(session: Session, clock: Clock) {
-    this.#session = session;
-    this.#clock = clock;
-  }
-
-  async query(text: string, ...values: readonly unknown[]) {
-    const answer = await this.#session.query(text, ...values);
-    this.begun = true;
-    return answer;
-  }
-
-  async begin(): Promise<void> {
-    this.#open = true;
-    await this.query(BEGIN);
-  }
-
-  async commit(strict: boolean): Promise<void> {
-    this.#committing = true;
-    let command: string | undefined;
-    try {
-      ({ command } = await this.#session.query(strict ? COMMIT : COMMIT_RELAXED));
-    } catch (error) {
-      // Only a statement's own error tells that the transaction is gone; a lost connection may have committed.
-      if (isLost(error)) throw new UnknownFate(undefined, { cause: error });
-      this.#committing = false;
-      throw error;
-    }
-    this.#open = false;
-    if (command?.toUpperCase() === "ROLLBACK") {
-      throw new PostgresFailure({ message: "COMMIT was answered with ROLLBACK", code: "40000" });
-    }
-  }
-
-  /** Runs `act` within the deadline, and undoes what it leaves open. */
-  async within<T>(act: () => Promise<T>): Promise<T> {
-    const over = new AbortController();
-    const acting = act();
-    const late = this.#clock.sleep(DEADLINE, over.signal, true).then(
-      () => "late" as const,
-      () => undefined,
-    );
-    try {
-      const first = await Promise.race([acting.then((value) => ({ value })), late]);
-      if (typeof first === "object") return first.value;
-      this.#lost = true;
-      this.#session.release(true);
-      // A closed connection fails what was under way on it; one that cannot be closed is left to itself.
-      acting.catch(() => {});
-      const detail = `Postgres: no answer within ${DEADLINE} ms`;
-      if (this.#committing) throw new UnknownFate(undefined, { cause: new Error(detail) });
-      throw new StoreError("stalled", { detail });
-    } catch (error) {
-      this.#lost ||= isLost(error) || error instanceof UnknownFate;
-      await this.#rollback();
-      throw error;
-    } finally {
-      over.abort(0);
-      this.#session.release(this.#open || this.#lost);
-    }
-  }
-
-  async #rollback(): Promise<void> {
-    if (!this.#open || this.#lost) return;
-    await this.#session.query("rollback").then(
-      () => {
-        this.#open = false;
-      },
-      () => {},
-    );
-  }
-}
-
-function isLost(error: unknown): boolean {
-  return error instanceof PostgresFailure && error.isConnection;
 }

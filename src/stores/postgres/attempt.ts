@@ -1,0 +1,103 @@
+/** One transaction on one connection. */
+
+import { StoreError } from "../../errors.js";
+import type { Clock } from "../../store.js";
+import type { Answer, Session } from "./driver.js";
+import { isLost, PostgresFailure, UnknownFate } from "./failure.js";
+
+/** How long a transaction may take, in milliseconds, before its connection is closed. The server gives up sooner. */
+const DEADLINE = 15_000;
+
+/**
+ * Short waits for locks, so that one row that is locked for long holds up nobody but its own verb. All of it ends with the
+ * transaction, so a pooler may hand the connection to anyone afterwards.
+ */
+const BEGIN = `begin isolation level read committed read write;
+  set local lock_timeout = '200ms'; set local statement_timeout = '8s';
+  set local idle_in_transaction_session_timeout = '20s';
+  select set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') = 'off'`;
+const COMMIT = "commit";
+const COMMIT_RELAXED = "set local synchronous_commit to off; commit";
+
+/** A connection for the length of one transaction. One whose state is not known is never given back. */
+export class Attempt {
+  /** The connection has answered. */
+  begun = false;
+  readonly #session: Session;
+  readonly #clock: Clock;
+  #open = false;
+  #committing = false;
+  /** Nothing more can be asked of it. */
+  #lost = false;
+
+  constructor(session: Session, clock: Clock) {
+    this.#session = session;
+    this.#clock = clock;
+  }
+
+  async query(text: string, ...values: readonly unknown[]): Promise<Answer> {
+    const answer = await this.#session.query(text, ...values);
+    this.begun = true;
+    return answer;
+  }
+
+  async begin(): Promise<void> {
+    this.#open = true;
+    await this.query(BEGIN);
+  }
+
+  async commit(strict: boolean): Promise<void> {
+    this.#committing = true;
+    let command: string | undefined;
+    try {
+      ({ command } = await this.#session.query(strict ? COMMIT : COMMIT_RELAXED));
+    } catch (error) {
+      // Only a statement's own error tells that the transaction is gone; a lost connection may have committed.
+      if (isLost(error)) throw new UnknownFate(undefined, { cause: error });
+      this.#committing = false;
+      throw error;
+    }
+    this.#open = false;
+    if (command?.toUpperCase() === "ROLLBACK") {
+      throw new PostgresFailure({ message: "COMMIT was answered with ROLLBACK", code: "40000" });
+    }
+  }
+
+  /** Runs `act` within the deadline, and undoes what it leaves open. */
+  async within<T>(act: () => Promise<T>): Promise<T> {
+    const over = new AbortController();
+    const acting = act();
+    const late = this.#clock.sleep(DEADLINE, over.signal, true).then(
+      () => "late" as const,
+      () => undefined,
+    );
+    try {
+      const first = await Promise.race([acting.then((value) => ({ value })), late]);
+      if (typeof first === "object") return first.value;
+      this.#lost = true;
+      this.#session.release(true);
+      // A closed connection fails what was under way on it; one that cannot be closed is left to itself.
+      acting.catch(() => {});
+      const detail = `Postgres: no answer within ${DEADLINE} ms`;
+      if (this.#committing) throw new UnknownFate(undefined, { cause: new Error(detail) });
+      throw new StoreError("stalled", { detail });
+    } catch (error) {
+      this.#lost ||= isLost(error) || error instanceof UnknownFate;
+      await this.#rollback();
+      throw error;
+    } finally {
+      over.abort(0);
+      this.#session.release(this.#open || this.#lost);
+    }
+  }
+
+  async #rollback(): Promise<void> {
+    if (!this.#open || this.#lost) return;
+    await this.#session.query("rollback").then(
+      () => {
+        this.#open = false;
+      },
+      () => {},
+    );
+  }
+}
