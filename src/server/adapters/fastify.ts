@@ -47,7 +47,7 @@ export interface FastifyIdempotency<Tx> {
 }
 
 /** A request between its claim and its answer. */
-interface Session<Tx> {
+interface Exchange<Tx> {
   readonly body: Uint8Array;
   turn?: Turn<Tx>;
   /** What is to be sent, once it is known. */
@@ -75,10 +75,10 @@ export function fastifyIdempotency<Tx>(
   engine: Idempotency<Tx, FastifyRequest> | ((request: FastifyRequest) => Idempotency<Tx, FastifyRequest>),
 ): FastifyIdempotency<Tx> {
   const choose = typeof engine === "function" ? engine : () => engine;
-  const sessions = new WeakMap<FastifyRequest, Session<Tx>>();
+  const exchanges = new WeakMap<FastifyRequest, Exchange<Tx>>();
 
   const refuse = (request: FastifyRequest, reply: FastifyReply, outcome: Outcome): FastifyReply => {
-    sessions.set(request, { body: new Uint8Array(), outcome: Promise.resolve(outcome) });
+    exchanges.set(request, { body: new Uint8Array(), outcome: Promise.resolve(outcome) });
     return reply.send("");
   };
 
@@ -87,7 +87,7 @@ export function fastifyIdempotency<Tx>(
       // Taken whole, before any parser: one that leaves the body to the handler would have us claim without it.
       const body = await readAtMost(payload, request.routeOptions.bodyLimit);
       if (body !== undefined) {
-        sessions.set(request, { body });
+        exchanges.set(request, { body });
         return giveBack(payload, body);
       }
       reply.header("connection", "close");
@@ -95,47 +95,47 @@ export function fastifyIdempotency<Tx>(
     },
 
     async preValidation(request, reply) {
-      const session = sessions.get(request);
-      if (session === undefined) return;
+      const exchange = exchanges.get(request);
+      if (exchange === undefined) return;
       const idempotency = choose(request);
       const tenant = await idempotency.tenantOf(request);
       if (tenant === undefined) return refuse(request, reply, problem("unauthenticated"));
-      const asked = runRequest(tenant, scope, request, session.body);
-      session.before = new Set(Object.keys(reply.getHeaders()));
+      const asked = runRequest(tenant, scope, request, exchange.body);
+      exchange.before = new Set(Object.keys(reply.getHeaders()));
       // The turn ends in onSend, with whatever the route, its validation or its error handler answers.
-      session.turn = await begin((handler) => idempotency.run(asked, handler, { ...options, rerun: false }));
+      exchange.turn = await begin((handler) => idempotency.run(asked, handler, { ...options, rerun: false }));
       // Set only now: a claim that failed is the error handler's to answer, not onSend's.
-      session.outcome = session.turn.outcome.catch((error) => {
+      exchange.outcome = exchange.turn.outcome.catch((error) => {
         request.log.error({ err: error }, "the answer could not be stored");
         return problem("not_stored");
       });
-      if (session.turn.execution === undefined) return reply.send("");
+      if (exchange.turn.execution === undefined) return reply.send("");
       // The deadline may pass before the route answers.
-      session.outcome.then(() => {
-        if (session.answered) return;
-        session.late = true;
+      exchange.outcome.then(() => {
+        if (exchange.answered) return;
+        exchange.late = true;
         reply.send("");
       });
     },
 
     async onError(request, _reply, error) {
-      const session = sessions.get(request);
+      const exchange = exchanges.get(request);
       // A route cannot be run again, as a handler would be: its client is told to come back.
-      if (session?.turn?.execution === undefined || !isContention(error)) return;
-      session.answered = true;
-      session.turn.fail(error);
+      if (exchange?.turn?.execution === undefined || !isContention(error)) return;
+      exchange.answered = true;
+      exchange.turn.fail(error);
     },
 
     async onSend(request, reply, payload) {
-      const session = sessions.get(request);
-      if (session?.outcome === undefined) return payload;
-      const { turn } = session;
-      session.answered = true;
+      const exchange = exchanges.get(request);
+      if (exchange?.outcome === undefined) return payload;
+      const { turn } = exchange;
+      exchange.answered = true;
       if (payload instanceof Response) {
         setHeaders(reply.code(payload.status), [...payload.headers]);
       }
       let body = payload;
-      if (turn?.execution !== undefined && !session.late) {
+      if (turn?.execution !== undefined && !exchange.late) {
         const bytes = await bytesFrom(payload).catch((error: unknown) => {
           turn.answer({ status: 500 });
           throw error;
@@ -143,7 +143,7 @@ export function fastifyIdempotency<Tx>(
         turn.answer({ status: reply.statusCode, headers: reply.getHeaders(), body: bytes });
         body = bytes;
       }
-      const outcome = await session.outcome;
+      const outcome = await exchange.outcome;
       const { status, headers, body: stored } = outcome;
       for (const name of marks) reply.removeHeader(name);
       if (isOwn(outcome)) {
@@ -156,7 +156,7 @@ export function fastifyIdempotency<Tx>(
       // Whatever was put together for this reply gives way to what the engine says; most of all a route's, if it ran.
       const names =
         turn?.execution === undefined ? ["content-type", "content-length"] : Object.keys(reply.getHeaders());
-      for (const name of names) if (!session.before?.has(name)) reply.removeHeader(name);
+      for (const name of names) if (!exchange.before?.has(name)) reply.removeHeader(name);
       setHeaders(reply.code(status), headers);
       return stored && Buffer.from(stored);
     },
@@ -165,7 +165,7 @@ export function fastifyIdempotency<Tx>(
   return {
     route,
     execution(request) {
-      const execution = sessions.get(request)?.turn?.execution;
+      const execution = exchanges.get(request)?.turn?.execution;
       if (execution === undefined) throw new MisuseError("bad_option", { detail: "the route has no such hooks" });
       return execution;
     },
