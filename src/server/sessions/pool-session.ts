@@ -1,5 +1,5 @@
 import type { Connection, QueryResult } from "../driver.js";
-import { beginning, notTheirs, type Session, transactionOver } from "./session.js";
+import { beginning, controlsTransaction, notTheirs, notTheirsToEnd, type Session, transactionOver } from "./session.js";
 
 /** A connection from a pool such as `pg` has. */
 export class PoolSession<C extends Connection> implements Session<C> {
@@ -23,8 +23,13 @@ export class PoolSession<C extends Connection> implements Session<C> {
   }
 
   get tx(): C {
-    const query = (...args: unknown[]): unknown =>
-      this.#over ? Promise.reject(transactionOver()) : Reflect.apply(this.#connection.query, this.#connection, args);
+    const query = (...args: [unknown, ...unknown[]]): unknown => {
+      if (this.#over) return Promise.reject(transactionOver());
+      const [first] = args;
+      const text = typeof first === "string" ? first : (first as { text?: unknown } | undefined)?.text;
+      if (controlsTransaction(text)) return Promise.reject(notTheirsToEnd());
+      return Reflect.apply(this.#connection.query, this.#connection, args);
+    };
     return new Proxy(this.#connection, {
       get: (connection, name) =>
         name === "query" ? query : name === "release" ? notTheirs : Reflect.get(connection, name),

@@ -1,6 +1,6 @@
 import type { QueryResult, ReservedConnection } from "../driver.js";
 import { isConnectionFailure, isFatal, sqlState } from "../failure.js";
-import { beginning, notTheirs, type Session, transactionOver } from "./session.js";
+import { beginning, controlsTransaction, notTheirs, notTheirsToEnd, type Session, transactionOver } from "./session.js";
 
 /** The driver's own view of a connection: what tells that it was closed. */
 interface Socketed {
@@ -9,6 +9,8 @@ interface Socketed {
 
 /** A statement of the driver's, not sent before it is awaited. */
 interface PendingStatement {
+  /** Its text, around what stands in it. */
+  readonly strings: readonly string[];
   handler?: (statement: PendingStatement) => unknown;
   reject(reason: unknown): void;
 }
@@ -37,6 +39,7 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
       apply: (connection, self, args) => this.#held(Reflect.apply(connection as never, self, args)),
       get: (connection, name) => {
         if (name === "release") return notTheirs;
+        if (name === "begin") return () => Promise.reject(notTheirsToEnd());
         const value = Reflect.get(connection, name);
         if (name !== "unsafe" && name !== "file") return value;
         return (...args: unknown[]) => this.#held(Reflect.apply(value as never, connection, args));
@@ -131,6 +134,7 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
     statement.handler = async (one) => {
       await this.#caughtUp();
       if (this.#over || this.#lost) one.reject(this.#over ? transactionOver() : lostConnection());
+      else if (controlsTransaction(one.strings[0])) one.reject(notTheirsToEnd());
       else send(one);
     };
     return made;

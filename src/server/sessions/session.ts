@@ -46,6 +46,26 @@ export function transactionOver(): MisuseError {
   });
 }
 
+const comment = String.raw`--[^\n]*\n|/\*[^]*?\*/`;
+const control = new RegExp(
+  String.raw`^(?:\s|${comment})*(?:begin|start\s+transaction|commit|end|abort|prepare\s+transaction|rollback(?!\s+(?:(?:work|transaction)\s+)?to\b))\b`,
+  "i",
+);
+
+/** Whether a statement begins a transaction or ends the one that it runs in. Savepoints do neither. */
+export function controlsTransaction(text: unknown): boolean {
+  return typeof text === "string" && control.test(text);
+}
+
+/** A handler that ends its transaction would leave effects without their record, to be done a second time. */
+export function notTheirsToEnd(): MisuseError {
+  return new MisuseError("bad_option", {
+    detail:
+      "the handler runs in samekey's transaction, which it may neither end nor begin anew (BEGIN, COMMIT, ROLLBACK, " +
+      "`drizzle(tx).transaction()`): leave that out, and throw or refuse to undo everything; for a part, use SAVEPOINT",
+  });
+}
+
 /** A handler must not give the connection back. */
 export function notTheirs(): never {
   throw new MisuseError("bad_option", { detail: "`tx` was released by its handler: that is samekey's to do" });
