@@ -36,6 +36,8 @@ export class Attempt {
   }
 
   async query(text: string, ...values: readonly unknown[]): Promise<Answer> {
+    // Its callers were told that it failed: the rest of it must not be done after all.
+    if (this.#lost) throw new StoreError("stalled", { detail: "Postgres: the transaction was given up" });
     const answer = await this.#session.query(text, ...values);
     this.begun = true;
     return answer;
@@ -50,7 +52,7 @@ export class Attempt {
     this.#committing = true;
     let command: string | undefined;
     try {
-      ({ command } = await this.#session.query(strict ? COMMIT : COMMIT_RELAXED));
+      ({ command } = await this.query(strict ? COMMIT : COMMIT_RELAXED));
     } catch (error) {
       // Only a statement's own error tells that the transaction is gone; a lost connection may have committed.
       if (isLost(error)) throw new UnknownFate(undefined, { cause: error });

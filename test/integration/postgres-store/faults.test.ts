@@ -1,8 +1,8 @@
 import { createConnection, createServer, type Server, type Socket } from "node:net";
 import pg from "pg";
 import postgres from "postgres";
-import { createSdk, post, StoreError } from "samekey";
-import { postgresStore } from "samekey/stores/postgres";
+import { type Clock, createSdk, post, StoreError } from "samekey";
+import { type PostgresJs, postgresStore } from "samekey/stores/postgres";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { startEmbeddedPostgres } from "../../../examples/reference-server/embedded-postgres.js";
 import { startObservedServer } from "../../support/observed-server.js";
@@ -100,6 +100,51 @@ test("postgres.js, too, goes on with another connection after one was lost durin
   }
   expect(await store.counts()).toEqual({ pending: 3 });
 });
+
+test("what was given up as stalled is not committed after all, on a connection that postgres.js cannot close", async () => {
+  const sql = postgres(at.url, { max: 2, onnotice: () => {} });
+  onTestFinished(() => sql.end({ timeout: 0 }));
+  const controls = new EventTarget();
+  const heard = (name: string) => new Promise((done) => controls.addEventListener(name, done, { once: true }));
+  let isSlow = false;
+  const pool: PostgresJs = {
+    async reserve() {
+      const connection = await sql.reserve();
+      return {
+        async unsafe(text, values) {
+          const answer = await connection.unsafe(text, values);
+          if (!isSlow || !text.startsWith("begin")) return answer;
+          isSlow = false;
+          const answered = heard("answer");
+          controls.dispatchEvent(new Event("held"));
+          await answered;
+          controls.dispatchEvent(new Event("answered"));
+          return answer;
+        },
+        release: () => connection.release(),
+      };
+    },
+  };
+  const store = postgresStore({ pool });
+  const sleep: Clock["sleep"] = (ms, signal) =>
+    Promise.race([ms === 15_000 ? heard("deadline").then(() => {}) : clock.sleep(ms, signal), aborted(signal)]);
+  await store.open({ name: at.name, clock: { ...clock, sleep } });
+  isSlow = true;
+  const [held, answered] = [heard("held"), heard("answered")];
+  const inserting = store.insert(newRecord());
+  inserting.catch(() => {});
+  await held;
+  controls.dispatchEvent(new Event("deadline"));
+  await expect(inserting).rejects.toMatchObject({ code: "stalled" });
+  controls.dispatchEvent(new Event("answer"));
+  await answered;
+  // Whatever would still follow on that connection is behind it by now.
+  for (let i = 0; i < 10; i++) expect(await store.counts()).toEqual({});
+});
+
+function aborted(signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
+}
 
 test("an sdk that cannot tell whether it recorded sends nothing, and cancels what was recorded", async () => {
   const line = await lossyPort();
