@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import { Command } from "commander";
+import { doctorCommand } from "./verbs/doctor.js";
 import { migrateCommand } from "./verbs/migrate.js";
 import { retentionCommand } from "./verbs/retention.js";
 
@@ -10,7 +11,8 @@ export function createProgram(): Command {
     .description("operates what samekey keeps: `samekey <verb> --help` tells more")
     .version(version)
     .showSuggestionAfterError();
-  for (const verb of [migrateCommand(), retentionCommand()]) program.addCommand(verb.copyInheritedSettings(program));
+  for (const verb of [doctorCommand(), migrateCommand(), retentionCommand()])
+    program.addCommand(verb.copyInheritedSettings(program));
   for (const command of [program, ...program.commands]) command.exitOverride();
   return program;
 }

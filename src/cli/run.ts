@@ -1,5 +1,6 @@
 import { CommanderError } from "commander";
 import { MisuseError } from "../errors.js";
+import { Exit } from "./exit.js";
 import { explain } from "./explain.js";
 import { createProgram } from "./program.js";
 
@@ -18,6 +19,7 @@ export async function run(args: readonly string[]): Promise<number> {
     await program.parseAsync(args, { from: "user" });
     return exitCodes.done;
   } catch (error) {
+    if (error instanceof Exit) return error.exitCode;
     // Its own messages are out already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
     process.stderr.write(`${explain(error, args.includes("--verbose"))}\n`);
