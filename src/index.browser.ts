@@ -1,2 +1,2 @@
 export * from "./index.js";
-export { createSdk } from "./platform/browser.js";
+export { createSdk, wrapFetch } from "./platform/browser.js";

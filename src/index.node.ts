@@ -1,2 +1,2 @@
 export * from "./index.js";
-export { createSdk } from "./platform/node.js";
+export { createSdk, wrapFetch } from "./platform/node.js";

@@ -4,6 +4,7 @@ export { type Define, del, patch, post, put } from "./client/define.js";
 export type { ResumeReport } from "./client/drain.js";
 export type { SdkEvents } from "./client/events.js";
 export type { SdkFetch, SdkFetchInit } from "./client/fetch.js";
+export type { Only, WriteRequest } from "./client/fetch-scope.js";
 export type { OperationHandle } from "./client/handle.js";
 export type { Snapshot } from "./client/live.js";
 export type { PendingList } from "./client/pending.js";
@@ -29,6 +30,7 @@ export type {
   SharedOptions,
   TypesOf,
 } from "./client/types.js";
+export type { WrapFetchOptions, WrappedFetch } from "./client/wrap-fetch.js";
 export type { Answer, Verdict } from "./core/classify.js";
 export type { Duration } from "./core/durations.js";
 export type { Random } from "./core/random.js";
@@ -66,7 +68,7 @@ export {
   type UnknownOutcomeCode,
   UnknownOutcomeError,
 } from "./errors.js";
-export { createSdk } from "./platform/none.js";
+export { createSdk, wrapFetch } from "./platform/none.js";
 export type {
   CallerTransaction,
   Channel,

@@ -23,6 +23,8 @@ export interface AttemptEnvironment {
   readonly baseOrigin: string | undefined;
   /** Headers of the call that were not kept; absent after a restart. */
   readonly transient: Headers | undefined;
+  /** Options of the call to `fetch` that made it; absent after a restart. */
+  readonly hints: RequestInit | undefined;
   /** Asked synchronously, right before fetch: whether this record may be sent now, and as its owner. */
   readonly mayBeSent: (record: OperationRecord) => boolean;
   /** Fresh for this attempt. Aborted by its time-out, and by whoever closes the sdk or signs the owner out. */
@@ -109,6 +111,7 @@ async function send(record: OperationRecord, env: AttemptEnvironment, progress: 
     signal.throwIfAborted();
     progress.sent++;
     return env.fetch(url, {
+      ...env.hints,
       method: record.request.method,
       headers,
       body: record.request.body ?? null,

@@ -2,10 +2,11 @@ import { freezeBody } from "../core/body.js";
 import { toMs } from "../core/durations.js";
 import { checkKey, deriveKey, mintUuid, renderKey } from "../core/key.js";
 import type { Random } from "../core/random.js";
-import type { StoredRequest, WholeRecord } from "../core/record.js";
+import type { StoredRequest, WholeRecord, Wire } from "../core/record.js";
 import { MisuseError } from "../errors.js";
 import { toHeaders } from "./attempt.js";
 import { bad, readIssues } from "./checks.js";
+import { type FetchTerms, hintsFor } from "./fetch-init.js";
 import type { ResolvedOperation } from "./options.js";
 import type { CallOptions } from "./types.js";
 
@@ -23,6 +24,9 @@ export interface Draft {
   readonly origin: string;
   /** Headers of this call that are not kept; they live as long as this process. */
   readonly transient: Headers | undefined;
+  /** Options of `fetch` for the attempts of this process. */
+  readonly hints: RequestInit | undefined;
+  readonly redirect: Wire["redirect"];
   readonly intent: string | undefined;
   readonly lane: string | undefined;
   readonly key: string | undefined;
@@ -36,9 +40,8 @@ export interface DraftContext {
   readonly owner: () => string | undefined;
   readonly now: number;
   readonly random: Random;
-  /** For `fetch`, which brings its own. */
-  readonly method?: string | undefined;
-  readonly url?: string | undefined;
+  /** What `fetch` brings itself. */
+  readonly own?: (FetchTerms & { readonly method: string; readonly url: string; readonly accept: string }) | undefined;
 }
 
 const known = ["intent", "id", "key", "owner", "lane", "headers", "deadline"];
@@ -49,7 +52,7 @@ const known = ["intent", "id", "key", "owner", "lane", "headers", "deadline"];
  * @throws MisuseError `bad_option` or `body_not_replayable`
  */
 export function createDraft(input: unknown, call: CallOptions, context: DraftContext): Draft {
-  const { operation } = context;
+  const { operation, own } = context;
   for (const option of Object.keys(call)) {
     if (!known.includes(option)) bad(`\`${option}\` is not an option of a call; known are ${known.join(", ")}`);
   }
@@ -60,10 +63,10 @@ export function createDraft(input: unknown, call: CallOptions, context: DraftCon
   }
   const value = validate(operation, input);
   const frozen = freezeBody(value, operation.maxBody);
-  const url = resolveUrl(context.baseUrl, context.url ?? pathOf(operation, input), operation.name);
+  const url = resolveUrl(context.baseUrl, own?.url ?? pathOf(operation, input), operation.name);
   const headers = call.headers && toHeaders(call.headers, "headers");
   const contentType = headers?.get("content-type") ?? frozen.contentType;
-  const { kept, dropped, transient } = splitHeaders(headers, operation);
+  const { kept, dropped, transient } = splitHeaders(headers, operation, own?.accept);
   if (operation.definition?.options.intent === "required" && call.intent === undefined) {
     bad(`\`${operation.name}\` requires an intent: pass { intent: … } with your own name for what is being done`);
   }
@@ -75,17 +78,19 @@ export function createDraft(input: unknown, call: CallOptions, context: DraftCon
     onBehalf: call.owner !== undefined,
     input,
     request: {
-      method: context.method ?? operation.definition?.method ?? "POST",
+      method: own?.method ?? operation.definition?.method ?? "POST",
       url: url.href,
       headers: kept,
       dropped,
       body: frozen.body,
       contentType,
       compare: frozen.compare,
-      credentials: operation.credentials,
+      credentials: own?.credentials ?? operation.credentials,
     },
     origin: url.origin,
     transient,
+    hints: hintsFor(own?.hints, frozen.body?.byteLength ?? 0),
+    redirect: own?.redirect ?? "same-origin",
     intent: text(call.intent, "intent"),
     lane: text(call.lane, "lane"),
     key: call.key === undefined ? undefined : checkKey(call.key),
@@ -125,7 +130,7 @@ export function createRecord(draft: Draft, now: number, random: Random): WholeRe
       quoted: operation.quoted,
       mint: given === undefined ? operation.mint : "never",
       retention,
-      redirect: "same-origin",
+      redirect: draft.redirect,
       dedupes: operation.dedupes,
     },
     hash: undefined,
@@ -209,8 +214,9 @@ function resolveUrl(baseUrl: string | undefined, written: string, name: string):
 function splitHeaders(
   headers: Headers | undefined,
   operation: ResolvedOperation,
+  accept = "application/json",
 ): { kept: Record<string, string>; dropped: string[]; transient: Headers | undefined } {
-  const kept: Record<string, string> = { accept: "application/json" };
+  const kept: Record<string, string> = { accept };
   const dropped: string[] = [];
   let transient: Headers | undefined;
   headers?.forEach((value, name) => {

@@ -77,10 +77,11 @@ export interface ResolvedOptions {
   readonly undeclared: (name: string) => ResolvedOperation;
 }
 
-/** Options that hold for all operations and may be said again for one. */
-const shared = "retention profile retry attemptTimeout wait maxBody headers credentials";
+/** Names of the options that hold for all operations and may be said again for one. */
+export const shared = "retention profile retry attemptTimeout wait maxBody headers credentials";
 const own = "body result error intent key keepHeaders onIntentMismatch conflict unprocessable settled reconcile";
-const ofSdk = "name baseUrl operations owner discover keepFor rememberIntents concurrency store fetch clock random log";
+export const ofSdk =
+  "name baseUrl operations owner discover keepFor rememberIntents concurrency store fetch clock random log";
 
 const MAX_BODY = 4 * 1024 * 1024;
 const DAY = 86_400_000;
@@ -88,9 +89,14 @@ const DAY = 86_400_000;
 /**
  * Turns partial options into one resolved, validated object.
  *
+ * @param ofFetch - options of the operations that `fetch` makes
  * @throws MisuseError `bad_option`, naming the option
  */
-export function resolveOptions(options: SdkOptions, platform: Platform): ResolvedOptions {
+export function resolveOptions(
+  options: SdkOptions,
+  platform: Platform,
+  ofFetch: OperationOptions<unknown, unknown, unknown> = {},
+): ResolvedOptions {
   checkOptions(options, `${ofSdk} ${shared}`, "createSdk");
   const { name, owner, operations: declared = {}, discover = false } = options;
   if (typeof name !== "string" || !/^[\w.-]{1,64}$/.test(name)) {
@@ -102,7 +108,7 @@ export function resolveOptions(options: SdkOptions, platform: Platform): Resolve
   if (typeof discover !== "boolean") bad("`discover` is not true or false");
   if (typeof declared !== "object") bad("`operations` is no object of operations");
   if (FETCH in declared) bad("`operations.fetch` is taken: it names what `sdk.fetch` sends; use another name");
-  const undeclared = resolveOperation("undeclared", undefined, options);
+  const undeclared = resolveOperation("undeclared", undefined, options, ofFetch);
   const entries = Object.entries(declared).map(
     ([of, definition]) => [of, resolveOperation(of, checkDefinition(definition, of), options)] as const,
   );
@@ -120,7 +126,12 @@ export function resolveOptions(options: SdkOptions, platform: Platform): Resolve
     random: functionOption(options.random, "random") ?? platform.random,
     log: quiet(functionOption(options.log, "log")),
     operations: new Map(entries),
-    undeclared: (of: string) => ({ ...undeclared, name: of, declared: of === FETCH, hooked: of !== FETCH }),
+    undeclared: (of: string) => ({
+      ...undeclared,
+      name: of,
+      declared: of === FETCH,
+      hooked: of !== FETCH || undeclared.hooked,
+    }),
   });
 }
 
@@ -128,8 +139,8 @@ function resolveOperation(
   name: string,
   definition: AnyDefinition | undefined,
   common: SharedOptions,
+  mine: OperationOptions<unknown, unknown, unknown> = definition?.options ?? {},
 ): ResolvedOperation {
-  const mine: OperationOptions<unknown, unknown, unknown> = definition?.options ?? {};
   const option = (of: string): string => (definition ? `operations.${name}.${of}` : of);
   checkOptions(mine, `${own} ${shared}`, `\`operations.${name}\``);
   for (const schema of ["body", "result", "error"] as const) objectWith(mine[schema], option(schema), "~standard");

@@ -45,7 +45,7 @@ export function headersOf(response: StoredResponse): Headers {
 }
 
 /** Whether samekey's server half kept the status alone: a body that says so stands in the place of the first one. */
-const isOmitted = ({ headers }: StoredResponse): boolean => headers["idempotency-body"] === "omitted";
+export const isOmitted = ({ headers }: StoredResponse): boolean => headers["idempotency-body"] === "omitted";
 
 /** A body as its content type says: JSON parsed, text as text, the rest as bytes, nothing as `undefined`. */
 function parse(response: StoredResponse): unknown {

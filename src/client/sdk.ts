@@ -8,6 +8,7 @@ import { createDraft, type Draft } from "./draft.js";
 import { Drain, type ResumeReport } from "./drain.js";
 import { Emitter, EVENTS, type SdkEvents } from "./events.js";
 import { createFetch, type SdkFetch } from "./fetch.js";
+import { type FetchScope, originScope } from "./fetch-scope.js";
 import { Gate } from "./gate.js";
 import { Handle, type OperationHandle } from "./handle.js";
 import { Journal } from "./journal.js";
@@ -80,7 +81,7 @@ export interface Sdk<Ops extends Operations = Operations> extends AsyncDisposabl
     reference: IntentReference<Name>,
   ): OperationHandle<TypesOf<Ops[Name]>["result"], TypesOf<Ops[Name]>["failure"]>;
   attach(reference: string, filter?: OwnerFilter): OperationHandle;
-  /** A drop-in for `fetch` at `baseUrl`'s origin, for bodies of text, JSON and bytes. */
+  /** A drop-in for `fetch` at `baseUrl`'s origin. */
   readonly fetch: SdkFetch;
   /** What is pending, blocked or unresolved of the present owner, live. */
   readonly pending: PendingList;
@@ -141,7 +142,16 @@ export interface Sdk<Ops extends Operations = Operations> extends AsyncDisposabl
 
 /** @internal */
 export function createSdkWith<Ops extends Operations>(options: SdkOptions<Ops>, platform: Platform): Sdk<Ops> {
-  return new SamekeySdk(resolveOptions(options, platform), platform) as unknown as Sdk<Ops>;
+  return createSdkOver(resolveOptions(options, platform), platform);
+}
+
+/** @internal */
+export function createSdkOver<Ops extends Operations>(
+  options: ResolvedOptions,
+  platform: Platform,
+  scope?: FetchScope,
+): Sdk<Ops> {
+  return new SamekeySdk(options, platform, scope) as unknown as Sdk<Ops>;
 }
 
 class SamekeySdk {
@@ -161,7 +171,7 @@ class SamekeySdk {
   readonly #release: () => void;
   #closing: Promise<void> | undefined;
 
-  constructor(options: ResolvedOptions, platform: Platform) {
+  constructor(options: ResolvedOptions, platform: Platform, scope?: FetchScope) {
     const { clock, random, concurrency, log } = options;
     this.#options = options;
     this.#baseUrl = () => options.baseUrl ?? platform.defaultBaseUrl();
@@ -190,8 +200,10 @@ class SamekeySdk {
     this.pending = new PendingList(this.#journal, this.#owners, platform, emitter);
     this.fetch = createFetch({
       options,
-      baseUrl: this.#baseUrl,
+      scope: scope ?? originScope(this.#baseUrl, options),
       passThrough: fetch,
+      pageOrigin: () => originOf(platform.defaultBaseUrl()),
+      digest: (bytes) => platform.digest(bytes),
       owner: () => this.#owners.asked(),
       drive: (draft, send) => this.#operator.drive(this.#join(draft, true), send),
     });

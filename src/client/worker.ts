@@ -309,6 +309,7 @@ export class Worker {
         provesUnsent: platform.provesUnsent,
         baseOrigin: this.#parts.baseOrigin(),
         transient: this.#transientOf(record),
+        hints: journal.livesOf(record.id).find(({ draft }) => draft?.hints)?.draft?.hints,
         mayBeSent: ({ owner }) =>
           !this.closed &&
           !controller.signal.aborted &&

@@ -2,6 +2,7 @@ import { v5 } from "uuid";
 import type { Channel, Holder, Message, Platform } from "../client/platform-port.js";
 import { createSdkWith, type Sdk } from "../client/sdk.js";
 import type { Operations, SdkOptions } from "../client/types.js";
+import { type WrapFetchOptions, type WrappedFetch, wrapFetchWith } from "../client/wrap-fetch.js";
 import { mintUuid } from "../core/key.js";
 import type { Random } from "../core/random.js";
 import { indexedDbStore } from "../stores/indexeddb.js";
@@ -128,4 +129,14 @@ function whenAborted(signal: AbortSignal): Promise<void> {
  */
 export function createSdk<const Ops extends Operations>(options: SdkOptions<Ops>): Sdk<Ops> {
   return createSdkWith(options, browserPlatform);
+}
+
+/**
+ * Wraps a `fetch`: the writes that it covers are recorded, keyed, retried and resumable, everything else passes through
+ * untouched. Does no I/O until it is called.
+ *
+ * @throws MisuseError `bad_option`, naming the option and the remedy
+ */
+export function wrapFetch(fetch: typeof globalThis.fetch, options: WrapFetchOptions): WrappedFetch {
+  return wrapFetchWith(fetch, options, browserPlatform);
 }

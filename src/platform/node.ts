@@ -4,6 +4,7 @@ import { hostname } from "node:os";
 import type { Holder, Platform } from "../client/platform-port.js";
 import { createSdkWith, type Sdk } from "../client/sdk.js";
 import type { Operations, SdkOptions } from "../client/types.js";
+import { type WrapFetchOptions, type WrappedFetch, wrapFetchWith } from "../client/wrap-fetch.js";
 import { sqliteStore } from "../stores/sqlite.js";
 import { commonPlatform } from "./none.js";
 import { provesUnsent } from "./unsent.js";
@@ -81,4 +82,14 @@ function startOf(pid: number): string | undefined {
  */
 export function createSdk<const Ops extends Operations>(options: SdkOptions<Ops>): Sdk<Ops> {
   return createSdkWith(options, nodePlatform);
+}
+
+/**
+ * Wraps a `fetch`: the writes that it covers are recorded, keyed, retried and resumable, everything else passes through
+ * untouched. Does no I/O until it is called.
+ *
+ * @throws MisuseError `bad_option`, naming the option and the remedy
+ */
+export function wrapFetch(fetch: typeof globalThis.fetch, options: WrapFetchOptions): WrappedFetch {
+  return wrapFetchWith(fetch, options, nodePlatform);
 }

@@ -1,6 +1,7 @@
 import type { Platform } from "../client/platform-port.js";
 import { createSdkWith, type Sdk } from "../client/sdk.js";
 import type { Operations, SdkOptions } from "../client/types.js";
+import { type WrapFetchOptions, type WrappedFetch, wrapFetchWith } from "../client/wrap-fetch.js";
 import { mintUuid } from "../core/key.js";
 import { MisuseError } from "../errors.js";
 import { realClock } from "./real-clock.js";
@@ -48,4 +49,14 @@ export const commonPlatform: Platform = {
  */
 export function createSdk<const Ops extends Operations>(options: SdkOptions<Ops>): Sdk<Ops> {
   return createSdkWith(options, { ...commonPlatform, provesUnsent });
+}
+
+/**
+ * Wraps a `fetch`: the writes that it covers are recorded, keyed, retried and resumable, everything else passes through
+ * untouched. Does no I/O until it is called.
+ *
+ * @throws MisuseError `bad_option`, naming the option and the remedy
+ */
+export function wrapFetch(fetch: typeof globalThis.fetch, options: WrapFetchOptions): WrappedFetch {
+  return wrapFetchWith(fetch, options, { ...commonPlatform, provesUnsent });
 }

@@ -1,0 +1,61 @@
+import { bad } from "./checks.js";
+
+/** What of `fetch`'s options holds for every attempt, and what only for those of this process. */
+export interface FetchTerms {
+  readonly credentials: RequestCredentials | undefined;
+  readonly redirect: "manual" | "same-origin";
+  /** Hints: they change nothing that the server acts on, and are not kept. */
+  readonly hints: RequestInit | undefined;
+}
+
+/** More is refused by browsers, on every attempt anew. */
+const KEEPALIVE_MOST = 64 * 1024;
+
+/** Reads the options of a write that is to be recorded: each with its meaning, or refused by name. */
+export function readTerms(init: RequestInit, request: Request | undefined, isHere: boolean): FetchTerms {
+  const mode = init.mode ?? request?.mode;
+  if (mode === "no-cors") bad('`mode: "no-cors"` strips the idempotency key; use "cors"');
+  if (mode === "same-origin" && !isHere) bad('`mode: "same-origin"` forbids this request: it goes to another origin');
+  if (mode === "navigate") bad('`mode: "navigate"` is not for `fetch`; use "cors"');
+  if (init.integrity ?? request?.integrity) {
+    bad("`integrity` would reject the answer of a write that was applied; check what comes back yourself");
+  }
+  const cache = init.cache ?? request?.cache;
+  if (cache === "only-if-cached") bad('`cache: "only-if-cached"` forbids sending; a write has to be sent');
+  const { duplex, dispatcher } = init as { duplex?: unknown; dispatcher?: unknown };
+  if (duplex !== undefined && duplex !== "half") bad('`duplex` is "half": a body is read before it is sent');
+  if (dispatcher) {
+    bad(
+      "`dispatcher` cannot outlive this process: pass a `fetch` that brings it, (url, init) => fetch(url, { ...init, dispatcher })",
+    );
+  }
+  const redirect = init.redirect ?? request?.redirect ?? "follow";
+  // A Request always names them: its default is no wish.
+  const wished = request?.credentials === "same-origin" ? undefined : request?.credentials;
+  return {
+    credentials: init.credentials ?? wished,
+    redirect: redirect === "follow" ? "same-origin" : "manual",
+    hints: hintsOf(init, request, cache),
+  };
+}
+
+function hintsOf(
+  init: RequestInit,
+  request: Request | undefined,
+  cache: RequestCache | undefined,
+): RequestInit | undefined {
+  const { referrer = request?.referrer, referrerPolicy = request?.referrerPolicy, priority } = init;
+  const hints: RequestInit = {
+    ...((init.keepalive ?? request?.keepalive) && { keepalive: true }),
+    ...(cache && cache !== "default" && { cache }),
+    ...(referrer !== undefined && referrer !== "about:client" && { referrer }),
+    ...(referrerPolicy && { referrerPolicy }),
+    ...(priority && priority !== "auto" && { priority }),
+  };
+  return Object.keys(hints).length > 0 ? hints : undefined;
+}
+
+/** The hints for a body of this size. */
+export function hintsFor(hints: RequestInit | undefined, size: number): RequestInit | undefined {
+  return hints?.keepalive && size > KEEPALIVE_MOST ? { ...hints, keepalive: false } : hints;
+}

@@ -1,0 +1,88 @@
+import { bad } from "./checks.js";
+import { joinUrl } from "./draft.js";
+import { FETCH, type ResolvedOptions } from "./options.js";
+
+/** A write, as {@link WrapFetchOptions.only} and {@link WrapFetchOptions.intent} see it. */
+export interface WriteRequest {
+  readonly url: URL;
+  /** Upper case. */
+  readonly method: string;
+  readonly headers: Headers;
+  /** As it was passed to `fetch`; `undefined` where it is inside a `Request`. */
+  readonly body: unknown;
+}
+
+/** Which writes are whose business. */
+export interface FetchScope {
+  /** Where a request goes, and what to call the platform's `fetch` with if it is passed through. */
+  locate(written: string, input: unknown): { readonly url: URL; readonly passed: unknown };
+  covers(call: WriteRequest): boolean;
+  intent(call: WriteRequest): string | undefined;
+}
+
+/** The writes to `baseUrl`'s origin. */
+export function originScope(baseUrl: () => string | undefined, { log }: Pick<ResolvedOptions, "log">): FetchScope {
+  const warned = new Set<string>();
+  return {
+    locate(written, input) {
+      const base = baseUrl();
+      const url = new URL(/^([a-z][a-z\d+.-]*:|\/\/)/i.test(written) ? written : joinUrl(base, written, FETCH), base);
+      return { url, passed: typeof input === "string" ? url.href : input };
+    },
+    covers({ url: { origin } }) {
+      const base = baseUrl();
+      if (base !== undefined && origin === new URL(base).origin) return true;
+      if (!warned.has(origin)) {
+        warned.add(origin);
+        log({ level: "warn", message: `writes to ${origin} pass through: it is not baseUrl's`, name: FETCH });
+      }
+      return false;
+    },
+    intent: () => undefined,
+  };
+}
+
+/** Which writes, as {@link WrapFetchOptions.only} says it. */
+export type Only = string | readonly string[] | ((request: WriteRequest) => boolean);
+
+/** The writes that `only` names; all of them to `baseUrl`'s origin, if there is one, where it says nothing. */
+export function chosenScope(
+  only: Only | undefined,
+  intent: ((request: WriteRequest) => string | undefined) | undefined,
+  baseUrl: string | undefined,
+): FetchScope {
+  const covers = typeof only === "function" ? asking(only) : matching(only ?? baseUrl, baseUrl);
+  return {
+    // The platform's own reading, its error included: a relative URL is the page's.
+    locate: (written, input) => ({ url: new URL(new Request(written).url), passed: input }),
+    covers,
+    intent: (call) => intent?.(call),
+  };
+}
+
+function asking(only: (request: WriteRequest) => boolean): FetchScope["covers"] {
+  return (call) => {
+    const answer: unknown = only(call);
+    // A promise would be taken for a yes.
+    return typeof answer === "boolean" ? answer : bad("`only` answered with something else than true or false");
+  };
+}
+
+function matching(only: string | readonly string[] | undefined, baseUrl: string | undefined): FetchScope["covers"] {
+  if (only === undefined) return () => true;
+  const listed = [only].flat();
+  if (listed.length === 0) bad("`only` is an empty list: it covers nothing");
+  const places = listed.map((place) => {
+    if (typeof place !== "string") bad("`only` is a path, a list of paths, or a function");
+    if (baseUrl === undefined && !URL.canParse(place)) {
+      bad(`\`only\` holds ${JSON.stringify(place)}, which is below no \`baseUrl\`: pass one, or an absolute URL`);
+    }
+    return new URL(URL.canParse(place) ? place : joinUrl(baseUrl, place, FETCH));
+  });
+  return ({ url }) => places.some((place) => place.origin === url.origin && isBelow(url.pathname, place.pathname));
+}
+
+function isBelow(path: string, place: string): boolean {
+  const base = place.replace(/\/$/, "");
+  return path === base || path.startsWith(`${base}/`);
+}
