@@ -12,8 +12,13 @@ export function explain(error: unknown, verbose = false): string {
 function messageOf(error: unknown): string {
   // Node tries several addresses, and leaves the message of what became of them empty.
   if (error instanceof AggregateError && error.message === "") return error.errors.map(messageOf).join("; ");
-  return error instanceof Error ? error.message || error.name : String(error);
+  const message = error instanceof Error ? error.message || error.name : String(error);
+  return pgHasNoPassword.test(message) ? wantsPassword : message;
 }
+
+const pgHasNoPassword = /client password must be a (non-empty )?string/;
+const wantsPassword =
+  "the database wants a password, and none was given: set PGPASSWORD, or put it into ~/.pgpass or the URL";
 
 function stacks(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

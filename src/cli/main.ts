@@ -1,4 +1,6 @@
 #!/usr/bin/env node
 import { run } from "./run.js";
 
-process.exitCode = await run(process.argv.slice(2));
+const code = await run(process.argv.slice(2));
+// Behind all that was written. pg leaves a connection open that it had no password for, and it would hold the process.
+process.stdout.write("", () => process.exit(code));

@@ -1,5 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
@@ -216,6 +217,28 @@ describe("the command line", () => {
     const long = await samekey([...args, "--verbose"], environment({ DATABASE_URL: url }));
     expect(long.stderr).toMatch(/\n {4}at /);
     for (const { stdout, stderr } of [short, long]) expect(stdout + stderr).not.toContain("hunter2");
+  });
+
+  it("says where to put the password that the database wants, and ends", async () => {
+    // Asks for one by SCRAM, as servers do; pg is at its end then, and leaves the connection open.
+    const message = (code: number, text: string): Buffer => {
+      const head = Buffer.from("R\0\0\0\0\0\0\0\0", "latin1");
+      head.writeInt32BE(8 + text.length, 1);
+      head.writeInt32BE(code, 5);
+      return Buffer.concat([head, Buffer.from(text, "latin1")]);
+    };
+    const server = createServer((socket) => {
+      socket.once("data", () => {
+        socket.write(message(10, "SCRAM-SHA-256\0\0"));
+        socket.once("data", () => socket.write(message(11, "r=nonce,s=c2FsdA==,i=4096")));
+      });
+    });
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const url = `postgres://someone@127.0.0.1:${(server.address() as AddressInfo).port}/d`;
+    const env = environment({ DATABASE_URL: url, PGPASSFILE: join(root, "none") });
+    const { code, stderr } = await samekey(["retention", "--once"], env);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^samekey: [^\n]*PGPASSWORD[^\n]*\n$/) });
+    server.close();
   });
 
   it("takes psql's environment where no URL is given", async () => {
