@@ -20,7 +20,7 @@ export interface IdempotencyOptions<D extends AnyDatabase = AnyDatabase, R = unk
    * The stable account id that a request acts for, never a credential; for adapters. Nothing or "" means that the
    * request is not authenticated, and is answered 401.
    */
-  readonly tenant?: ((request: R) => string | undefined | Promise<string | undefined>) | undefined;
+  readonly tenant?: ((request: R) => string | null | undefined | Promise<string | null | undefined>) | undefined;
   /** The schema that samekey's tables live in. @defaultValue "samekey" */
   readonly schema?: string | undefined;
   /** Response headers that are stored with an answer, besides the usual ones. @defaultValue [] */

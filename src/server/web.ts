@@ -18,7 +18,9 @@ export interface WebOptions<Tx = unknown, Args extends unknown[] = []> extends R
    *
    * @defaultValue the engine's `tenant`
    */
-  readonly tenant?: ((request: Request, ...args: Args) => string | undefined | Promise<string | undefined>) | undefined;
+  readonly tenant?:
+    | ((request: Request, ...args: Args) => string | null | undefined | Promise<string | null | undefined>)
+    | undefined;
 }
 
 /** A handler of Web standard requests, with the transaction it runs in, and what else the framework passes. */
@@ -51,7 +53,11 @@ export function idempotentFetch<Tx, Args extends unknown[] = []>(
   const tenantOf = tenant ?? ((request: Request) => idempotency.tenantOf(request));
   return async (request, ...args) => {
     if (request.bodyUsed) {
-      throw new MisuseError("bad_option", { detail: "the body was read before the idempotency wrapper saw it" });
+      throw new MisuseError("bad_option", {
+        detail:
+          "the body was read before the idempotency wrapper saw it: put the wrapper in front of what reads it, " +
+          "or let that read a `request.clone()`",
+      });
     }
     const account = await tenantOf(request, ...args);
     if (!account) return responseOf(problem("unauthenticated"));

@@ -3,7 +3,7 @@ import type { Kysely, Transaction } from "kysely";
 import { CompiledQuery } from "kysely";
 import type { Pool, PoolClient } from "pg";
 import type { ReservedSql, Sql } from "postgres";
-import { createIdempotency, type Execution, type Idempotency, type RunOptions } from "samekey/server";
+import { createIdempotency, type Execution, type Idempotency, idempotentFetch, type RunOptions } from "samekey/server";
 import { expectTypeOf, test } from "vitest";
 
 interface Tables {
@@ -37,6 +37,17 @@ test("a handler receives what its database has for a transaction", () => {
     retention: "24h",
   });
   expectTypeOf(onDrizzle).toEqualTypeOf<Idempotency<Tx, unknown>>();
+});
+
+test("nobody may be null or undefined to a `tenant` option, as headers and sessions have it", () => {
+  const idempotency = createIdempotency({
+    db: {} as Pool,
+    retention: "24h",
+    tenant: (request: Request) => request.headers.get("x-account"),
+  });
+  expectTypeOf(idempotency).toEqualTypeOf<Idempotency<PoolClient, Request>>();
+  const tenant = async (_request: Request, session: { account: string } | null) => session?.account ?? null;
+  idempotentFetch(idempotency, { scope: "transfers", tenant }, () => new Response());
 });
 
 test("what is no database is refused", () => {

@@ -51,6 +51,6 @@ function tooLate(): MisuseError {
   return new MisuseError("bad_option", {
     detail:
       "the body was read before the idempotent route saw its bytes: mount body parsers after it, " +
-      "or keep the bytes (express.json({ verify: (request, response, bytes) => { request.rawBody = bytes; } }))",
+      "or keep the bytes (express.json({ verify: (request, response, bytes) => { Object.assign(request, { rawBody: bytes }); } }))",
   });
 }
