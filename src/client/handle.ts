@@ -117,6 +117,8 @@ function idle(): void {}
 
 const IDLE: Snapshot = Object.freeze({
   id: undefined,
+  name: undefined,
+  intent: undefined,
   state: "idle",
   input: undefined,
   attempts: 0,

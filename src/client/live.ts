@@ -5,6 +5,9 @@ import type { Outcome } from "./result.js";
 /** What a user interface shows of an operation. Frozen, and the same object until something changes. */
 export interface Snapshot<Result = unknown, Failure = unknown> {
   readonly id: string | undefined;
+  /** The operation's name. */
+  readonly name: string | undefined;
+  readonly intent: string | undefined;
   readonly state: "idle" | OperationRecord["state"];
   readonly input: unknown;
   readonly attempts: number;
@@ -83,9 +86,11 @@ export class Live {
 
 /** What a snapshot shows of a record. */
 export function createSnapshot(live: Live, offline: boolean, outcome?: Outcome): Snapshot {
-  const { record } = live;
+  const { record, draft } = live;
   return Object.freeze({
     id: live.id,
+    name: record?.name ?? draft?.operation.name,
+    intent: record ? record.intent : draft?.intent,
     state: record?.state ?? "idle",
     input: live.input,
     attempts: record?.attempts ?? 0,

@@ -121,7 +121,8 @@ export class Operator {
 
   snapshot(live: Live): Snapshot {
     this.#readOutcomeOf(live);
-    const outcome = this.#outcomes.get(live)?.outcome;
+    // One that was blocked and goes on has none.
+    const outcome = live.record && isOver(live.record) ? this.#outcomes.get(live)?.outcome : undefined;
     const next = createSnapshot(live, this.#parts.platform.isOffline(), outcome);
     const last = this.#snapshots.get(live);
     if (last && isSameSnapshot(last, next)) return last;
@@ -158,6 +159,7 @@ export class Operator {
     // A caller who names the owner answers for him, until this operation is driven to its end.
     const revoke = live.draft?.onBehalf ? owners.grant(live.draft.owner) : () => {};
     let run: Promise<void> | undefined;
+    let driven = false;
     try {
       const saved = await recorder.save(live);
       try {
@@ -172,16 +174,19 @@ export class Operator {
         const record = live.record ?? saved;
         // What has an outcome keeps it, pruned or not: to call it canceled would be to say that nothing was applied.
         if (live.gone && !hasOutcome(record)) throw purged(record);
-        if (isOver(record) || ending.over) return record;
+        // Whoever sent drives it, even if he waits no longer when it has been recorded.
+        if (isOver(record) || (ending.over && driven)) return record;
         if (live.notice !== notice) throw live.notice;
         if (worker.closed) throw new PendingError("closed", { record });
         if (!owners.mayAct(record.owner)) {
           throw new PendingError("blocked", { record, detail: "its owner is not signed in" });
         }
+        driven = true;
         run ??= worker.run(record.id).finally(() => {
           run = undefined;
           live.changed();
         });
+        if (ending.over) return record;
         await changed(live, ending);
       }
     } finally {

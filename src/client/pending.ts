@@ -64,6 +64,10 @@ export class PendingList {
     void this.#load();
     return () => {
       for (const stop of stops) stop();
+      // Whoever looks next may be someone else.
+      this.#lives.clear();
+      this.#shown.clear();
+      this.#snapshot = NOTHING;
     };
   }
 

@@ -33,6 +33,8 @@ describe("snapshots", () => {
     ]);
     expect(seen[0]).toEqual({
       id: seen[1]?.id,
+      name: "transfer",
+      intent: "order-1",
       state: "idle",
       input: { amount: 1 },
       attempts: 0,
@@ -46,6 +48,18 @@ describe("snapshots", () => {
     expect(outcome).toMatchObject({ state: "succeeded", result: { data: { id: "1" }, source: "replayed" } });
     expect(Object.isFrozen(outcome)).toBe(true);
     expect(handle.getSnapshot()).toBe(seen.at(-1));
+  });
+
+  test("what was blocked and goes on has no outcome any more", async () => {
+    const app = createTestSdk({ operations });
+    app.server.script(lose.response(), status(404));
+    const handle = app.sdk.operation("transfer", { amount: 1 });
+    handle.subscribe(() => {});
+    const { id } = (await app.until(fate(handle.send()))) as { id: string };
+    await app.advance(0);
+    expect(handle.getSnapshot()).toMatchObject({ state: "blocked", outcome: { state: "blocked" } });
+    await app.until(app.sdk.retry(id));
+    expect(handle.getSnapshot()).toMatchObject({ state: "pending", outcome: undefined });
   });
 
   test("a refusal that speaks for the key after doubt was not applied", async () => {
@@ -246,6 +260,7 @@ describe("sdk.pending", () => {
     await app.until(app.sdk.operation("transfer", { amount: 5 }, { owner: "someone else" }).save());
     expect(told).toBe(before);
     expect(app.sdk.pending.getSnapshot()).toBe(list);
+    expect(list[0]).toMatchObject({ name: "transfer", intent: undefined });
     await app.until(app.sdk.discard(list[2]?.id ?? "", { reason: "x" }));
     expect(app.sdk.pending.getSnapshot()).toHaveLength(2);
     expect(app.sdk.pending.getSnapshot()[0]).toBe(list[0]);
@@ -268,6 +283,18 @@ describe("sdk.pending", () => {
     session.user = undefined;
     await app.sdk.counts();
     expect(app.sdk.pending.getSnapshot()).toEqual([]);
+  });
+
+  test("is empty again when nobody listens: whoever looks next may be someone else", async () => {
+    const app = createTestSdk({ operations });
+    const stop = app.sdk.pending.subscribe(() => {});
+    await app.until(app.sdk.operation("transfer", { amount: 1 }).save());
+    expect(app.sdk.pending.getSnapshot()).toHaveLength(1);
+    stop();
+    expect(app.sdk.pending.getSnapshot()).toEqual([]);
+    app.sdk.pending.subscribe(() => {});
+    await app.advance(0);
+    expect(app.sdk.pending.getSnapshot()).toHaveLength(1);
   });
 });
 

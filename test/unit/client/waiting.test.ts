@@ -108,6 +108,23 @@ describe("I10 the waiter is not the operation", () => {
     expect(app.server.effects).toHaveLength(1);
   });
 
+  test.each([
+    ["behind others", { lane: "l" }, false],
+    ["offline", {}, true],
+  ])("aborted before the first attempt could begin, %s: it is sent all the same", async (_, call, offline) => {
+    const app = createTestSdk({ operations });
+    app.offline(offline);
+    const controller = new AbortController();
+    const sending = fate(app.sdk.operation("transfer", { amount: 1 }, call).send({ signal: controller.signal }));
+    controller.abort("left");
+    expect(await app.until(sending)).toBe("left");
+    await app.advance("1s");
+    app.offline(false);
+    await app.advance("1m");
+    expect(app.server.effects).toHaveLength(1);
+    expect(await app.sdk.counts()).toEqual({ succeeded: 1 });
+  });
+
   test("aborted before: nothing is recorded", async () => {
     const app = createTestSdk({ operations });
     const signal = AbortSignal.abort("no");
