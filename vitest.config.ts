@@ -37,11 +37,13 @@ if (!chromium && !process.env["SAMEKEY_TOLD"]) {
   console.warn("browser tests are left out: no Chromium (set CHROMIUM_PATH)");
 }
 
+const reactPackages = ["react", "react-dom/client", "react-dom/server", "@tanstack/react-query"];
+
 const browser: TestProjectInlineConfiguration = {
   extends: true,
   resolve: { alias: fromSource("browser") },
   // Bundled beforehand: a dependency that Vite meets in the middle of a run reloads the page under its test.
-  optimizeDeps: { include: [...Object.keys(manifest.dependencies), "fast-check"] },
+  optimizeDeps: { include: [...Object.keys(manifest.dependencies), "fast-check", ...reactPackages] },
   test: {
     name: "browser",
     include: ["test/browser/**/*.test.ts", "test/contract/**/*.browser.test.ts"],

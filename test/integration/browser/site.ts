@@ -25,7 +25,12 @@ export interface Arrival {
   readonly at: number;
 }
 
-const pages = { "/app.js": "app.ts", "/worker.js": "worker.ts", "/sw.js": "service-worker.ts" };
+const pages = {
+  "/app.js": "app.ts",
+  "/react.js": "react.ts",
+  "/worker.js": "worker.ts",
+  "/sw.js": "service-worker.ts",
+};
 /** Under the strictest policy that a page can have which runs any script at all. */
 const strict = { "content-type": "text/html", "content-security-policy": "default-src 'self'" };
 const open = { "content-type": "text/html" };
@@ -38,9 +43,10 @@ export async function openSite(): Promise<Site> {
     const path = new URL(request.url ?? "/", "http://site.test").pathname;
     const script = scripts.get(path);
     if (script !== undefined) return void response.writeHead(200, { "content-type": "text/javascript" }).end(script);
-    const page = request.method === "GET" ? { "/": strict, "/open": open }[path] : undefined;
+    const page = request.method === "GET" ? { "/": strict, "/open": open, "/react": strict }[path] : undefined;
     if (page) {
-      return void response.writeHead(200, page).end('<!doctype html><script type="module" src="/app.js"></script>');
+      const source = path === "/react" ? "/react.js" : "/app.js";
+      return void response.writeHead(200, page).end(`<!doctype html><script type="module" src="${source}"></script>`);
     }
     if (request.method === "GET" && path === "/favicon.ico") return void response.writeHead(204).end();
     const key = request.headers["idempotency-key"];

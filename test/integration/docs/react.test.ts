@@ -1,0 +1,31 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import ts from "typescript";
+import { afterAll, expect, test } from "vitest";
+import { root } from "../../../scripts/entries.mjs";
+
+const page = readFileSync(join(root, "docs/react.md"), "utf8");
+const modules = [...page.matchAll(/^```(?:tsx?|jsx?)\n\/\/ (\S+)\n([\s\S]*?)^```/gm)];
+
+mkdirSync(join(root, ".tmp"), { recursive: true });
+// Below the project, so that packages are found.
+const directory = mkdtempSync(join(root, ".tmp/react-docs-"));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+test("the modules of docs/react.md fit together, and with the types", () => {
+  expect(modules).toHaveLength([...page.matchAll(/^```\w+$/gm)].length);
+  expect(modules.length).toBeGreaterThan(3);
+  const files = modules.map(([, name = "", code = ""]) => {
+    const file = join(directory, name);
+    writeFileSync(file, code);
+    return file;
+  });
+  const { config } = ts.readConfigFile(join(root, "tsconfig.check.json"), ts.sys.readFile);
+  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root);
+  const program = ts.createProgram(files, options);
+  const faults = files.flatMap((file) => {
+    const source = program.getSourceFile(file);
+    return [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)];
+  });
+  expect(faults.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, "\n"))).toEqual([]);
+});
