@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => fixture.stop());
 
 const wrap = (handler: WebHandler<import("pg").PoolClient>) => {
-  const tenant = (request: Request) => request.headers.get("x-account") ?? undefined;
+  const tenant = (request: Request) => request.headers.get("x-account");
   return idempotentFetch(createIdempotency({ db: fixture.pool, retention: "24h", tenant }), { scope: "web" }, handler);
 };
 
@@ -103,6 +103,7 @@ describe("a Web handler", () => {
   it("must come before whatever reads the body", async () => {
     const request = post(v7());
     await request.text();
-    await expect(wrap(() => expect.unreachable())(request)).rejects.toMatchObject({ code: "bad_option" });
+    const message = expect.stringContaining("request.clone()");
+    await expect(wrap(() => expect.unreachable())(request)).rejects.toMatchObject({ code: "bad_option", message });
   });
 });
