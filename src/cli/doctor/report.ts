@@ -40,7 +40,7 @@ export function render({ url, method, conclusion, requests, checks, options }: D
   });
   const advice = options.map(({ code, why }) => `  ${code},  // ${why}`);
   return [
-    `${method} ${url}: ${conclusions[conclusion]} (${requests} requests)`,
+    `${method} ${url}: ${conclusions[conclusion]} (${requests} ${requests === 1 ? "request" : "requests"})`,
     ...groups,
     ["For createSdk, or the operation:", ...advice].join("\n"),
   ].join("\n\n");

@@ -150,7 +150,10 @@ describe("samekey doctor finds the contract broken", () => {
   it("by a server that ignores keys and has one answer for all, without claiming either", async () => {
     const at = await endpoint((_, effect) => json(effect() && 200, { ok: true }));
     const { code, results, options } = await examine(at);
-    expect({ code, results }).toMatchObject({ code: 1, results: { dedupes: "not-seen", "other-body": "broken" } });
+    expect({ code, results }).toMatchObject({
+      code: 1,
+      results: { dedupes: "not-seen", "at-once": "not-seen", "other-body": "broken" },
+    });
     expect(options).toContain('profile: { name: "127.0.0.1", dedupes: false }');
   });
 

@@ -1,5 +1,5 @@
 import { parseRetryAfter } from "../../../core/retry-after.js";
-import { ending, type Finding } from "../check.js";
+import { ending, type Finding, firstOf } from "../check.js";
 import {
   type Answered,
   answersTo,
@@ -31,6 +31,10 @@ export function atOnce(seen: Seen, now: number): Finding {
   if (burst.length < asked) return ["not-seen", ending(seen)];
   if (winner && isAnswered(after) && isSuccess(after) && !isSame(after, winner)) {
     return ["broken", "after requests at once under one key, a repeat gets an answer that none of them got"];
+  }
+  const first = firstOf(seen);
+  if (done.length > 1 && winner && first && !isMarked(winner) && isSame(winner, first)) {
+    return ["not-seen", "every key gets the same answer, which does not tell how often it was carried out"];
   }
   const busy = burst.filter(({ status }) => status === 409);
   const others = burst.filter((one) => !done.includes(one) && one.status !== 409);

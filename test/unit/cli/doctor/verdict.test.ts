@@ -128,6 +128,13 @@ const cases: readonly (readonly [CheckName, string, Seen, CheckResult, RegExp])[
     /burst/,
   ],
 
+  [
+    "at-once",
+    "one answer for all keys",
+    unmarked({ first: [ok], burst: [ok, ok], "after-burst": [ok] }),
+    "not-seen",
+    /every key/,
+  ],
   ["retry-after", "none called for", unmarked(), "not-seen", /no answer called/],
   ["retry-after", "seconds", seenOf(), "kept", /409/],
   [
@@ -200,6 +207,13 @@ const cases: readonly (readonly [CheckName, string, Seen, CheckResult, RegExp])[
     /reused is 422, not 409/,
   ],
 
+  [
+    "published",
+    "a server that is busy",
+    seenOf({ published: [answered(200, contract)], "other-body": [answered(429)] }),
+    "kept",
+    /86400/,
+  ],
   [
     "preflight",
     "all",
