@@ -1,5 +1,7 @@
 import ky from "ky";
-import { isReplay, type Signal, speaksForKey } from "../core/classify.js";
+import { isReplay, readAnswer, type Signal, speaksForKey } from "../core/classify.js";
+import { keyedBody, keyedUrl } from "../core/key.js";
+import type { ProfileRequest } from "../core/profile.js";
 import type { BlockedBy, OperationRecord, StoredResponse } from "../core/record.js";
 import { parseHttpDate } from "../core/retry-after.js";
 import { MisuseError } from "../errors.js";
@@ -102,25 +104,67 @@ async function send(record: OperationRecord, env: AttemptEnvironment, progress: 
   const headers = await attemptHeaders(record, env);
   if (headers === null) return { ...unsent(undefined), block: "credentials" };
   if (record.request.dropped.some((name) => !headers.has(name))) return { ...unsent(undefined), block: "headers" };
+  const { request, wire } = record;
   // Set last, so that nothing else decides which key travels.
-  headers.set(record.wire.name, record.wire.value);
+  if (wire.place === "header") headers.set(wire.name, wire.value);
+  if (wire.firstSent) headers.set(wire.firstSent, new Date(record.sentAt ?? env.clock.now()).toUTCString());
+  const body = keyedBody(wire, request.body) ?? null;
 
-  const once = async (url: string): Promise<Response> => {
+  const once = async (url: string, what: RequestInit): Promise<Response> => {
     // Synchronous up to fetch: no sign-out can come in between.
     if (!env.mayBeSent(record)) throw foreign;
     signal.throwIfAborted();
     progress.sent++;
     return env.fetch(url, {
       ...env.hints,
-      method: record.request.method,
+      ...what,
       headers,
-      body: record.request.body ?? null,
       redirect: "manual",
       signal,
-      ...(record.request.credentials && { credentials: record.request.credentials }),
+      ...(request.credentials && { credentials: request.credentials }),
     });
   };
-  return readAnswer(await follow(record, env, once), progress, env.clock.now());
+  const write = (url: string): Promise<Response> => once(keyedUrl(wire, url), { method: request.method, body });
+  const result = await readWhole(await follow(record, env, write), progress, env);
+  const created = placeOfCreated(record, env, result);
+  if (created === undefined) return result;
+  if (wire.place === "header") headers.delete(wire.name);
+  headers.delete("content-type");
+  return (await readCreated(await once(created, { method: "GET" }), progress, env)) ?? result;
+}
+
+/** Where an answer that says "already created" says that it is to be read. */
+function placeOfCreated(
+  record: OperationRecord,
+  { operation, clock }: AttemptEnvironment,
+  { signal }: AttemptResult,
+): string | undefined {
+  const lookUp = operation.profile?.lookUp;
+  if (!lookUp || signal.kind !== "answer" || !signal.body) return undefined;
+  const now = clock.now();
+  const answer = readAnswer(signal.status, signal.headers, signal.body, now, operation.rules.replayHeaders);
+  const found = lookUp(answer, requestOf(record, now));
+  const target = found !== undefined && URL.canParse(found, record.request.url) && new URL(found, record.request.url);
+  // Credentials go nowhere else.
+  return target && target.origin === record.origin ? target.href : undefined;
+}
+
+/** What was created, told as a replay; `undefined` where it is not to be had. Where it may be had later, that is tried. */
+async function readCreated(
+  response: Response,
+  progress: Progress,
+  env: AttemptEnvironment,
+): Promise<AttemptResult | undefined> {
+  const { status } = response;
+  if (status === 429 || status >= 500) return { signal: { kind: "thrown" }, health: "failed", status };
+  if (!response.ok) return undefined;
+  const result = await readWhole(response, progress, env);
+  return result.response ? { ...result, response: { ...result.response, replayed: true } } : result;
+}
+
+/** What a profile is told of the request that an answer answers. */
+export function requestOf({ request, uncertainSince }: OperationRecord, now: number): ProfileRequest {
+  return { method: request.method, url: request.url, uncertain: uncertainSince !== undefined, now };
 }
 
 /** What it means that an attempt came to no end. Where it was thrown decides, never what it says. */
@@ -164,7 +208,9 @@ async function follow(
     const location = response.headers.get("location");
     const followed = env.seesRedirects && record.wire.redirect === "same-origin";
     // One that speaks for the key is an answer: it tells where the effect can be seen.
-    const asks = (response.status === 307 || response.status === 308) && !speaksForKey(response.headers);
+    const asks =
+      (response.status === 307 || response.status === 308) &&
+      !speaksForKey(response.headers, env.operation.rules.replayHeaders);
     const again = followed && asks && location !== null;
     if (!again || hop >= MAX_HOPS || !URL.canParse(location, url)) return response;
     const target = new URL(location, url);
@@ -174,7 +220,8 @@ async function follow(
   }
 }
 
-async function readAnswer(response: Response, progress: Progress, now: number): Promise<AttemptResult> {
+async function readWhole(response: Response, progress: Progress, env: AttemptEnvironment): Promise<AttemptResult> {
+  const { replayHeaders } = env.operation.rules;
   const redirect = response.type === "opaqueredirect";
   if (redirect || response.type === "opaque" || response.status === 0) {
     return { signal: { kind: "opaque", redirect }, health: "unknown" };
@@ -182,13 +229,13 @@ async function readAnswer(response: Response, progress: Progress, now: number): 
   const { status, headers } = response;
   progress.answer = { status, headers };
   const body = await response.arrayBuffer();
-  const speaks = speaksForKey(headers);
-  const serverDate = speaks ? parseHttpDate(headers.get("date"), now) : undefined;
+  const speaks = speaksForKey(headers, replayHeaders);
+  const serverDate = speaks ? parseHttpDate(headers.get("date"), env.clock.now()) : undefined;
   return {
     signal: { kind: "answer", status, headers, body },
     health: status >= 500 ? "failed" : "answered",
     status,
-    response: { status, headers: storableHeaders(headers), body, replayed: isReplay(headers) },
+    response: { status, headers: storableHeaders(headers), body, replayed: isReplay(headers, replayHeaders) },
     ...(serverDate !== undefined && { serverDate }),
   };
 }

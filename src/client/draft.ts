@@ -1,4 +1,4 @@
-import { freezeBody } from "../core/body.js";
+import { encode, type FrozenBody, freezeBody } from "../core/body.js";
 import { toMs } from "../core/durations.js";
 import { checkKey, deriveKey, mintUuid, renderKey } from "../core/key.js";
 import type { Random } from "../core/random.js";
@@ -22,6 +22,8 @@ export interface Draft {
   readonly input: unknown;
   readonly request: StoredRequest;
   readonly origin: string;
+  /** Where its key travels. */
+  readonly place: Pick<Wire, "place" | "name">;
   /** Headers of this call that are not kept; they live as long as this process. */
   readonly transient: Headers | undefined;
   /** Options of `fetch` for the attempts of this process. */
@@ -62,8 +64,12 @@ export function createDraft(input: unknown, call: CallOptions, context: DraftCon
     bad(`the owner ${JSON.stringify(owner)} is not one user's id`);
   }
   const value = validate(operation, input);
-  const frozen = freezeBody(value, operation.maxBody);
   const url = resolveUrl(context.baseUrl, own?.url ?? pathOf(operation, input), operation.name);
+  const method = own?.method ?? operation.definition?.method ?? "POST";
+  const { place } = operation;
+  // What an endpoint does not know may not stand in its body.
+  const isPlaced = place.place === "header" || operation.terms(method, url.href).dedupes;
+  const frozen = placed(freezeBody(value, operation.maxBody), isPlaced, operation);
   const headers = call.headers && toHeaders(call.headers, "headers");
   const contentType = headers?.get("content-type") ?? frozen.contentType;
   const { kept, dropped, transient } = splitHeaders(headers, operation, own?.accept);
@@ -78,7 +84,7 @@ export function createDraft(input: unknown, call: CallOptions, context: DraftCon
     onBehalf: call.owner !== undefined,
     input,
     request: {
-      method: own?.method ?? operation.definition?.method ?? "POST",
+      method,
       url: url.href,
       headers: kept,
       dropped,
@@ -88,6 +94,7 @@ export function createDraft(input: unknown, call: CallOptions, context: DraftCon
       credentials: own?.credentials ?? operation.credentials,
     },
     origin: url.origin,
+    place: isPlaced ? place : { place: "none", name: "" },
     transient,
     hints: hintsFor(own?.hints, frozen.body?.byteLength ?? 0),
     redirect: own?.redirect ?? "same-origin",
@@ -101,7 +108,7 @@ export function createDraft(input: unknown, call: CallOptions, context: DraftCon
 /** The record of a draft, as it stands before anyone works on it. A store gives it its `seq`. */
 export function createRecord(draft: Draft, now: number, random: Random): WholeRecord {
   const { operation, owner, intent } = draft;
-  const { retention } = operation;
+  const { retention, dedupes, keyLength } = operation.terms(draft.request.method, draft.request.url);
   if (retention === undefined) bad("`retention` is missing: how long does the API remember an idempotency key?");
   const derived =
     operation.options.key === "from-intent" && intent !== undefined
@@ -109,6 +116,7 @@ export function createRecord(draft: Draft, now: number, random: Random): WholeRe
       : undefined;
   const given = draft.key ?? derived;
   const key = given ?? mintUuid(operation.mint, now, random);
+  checkFit(key, draft, keyLength);
   // All at once: it is cheaper than to make it whole afterwards.
   return {
     v: 1,
@@ -124,14 +132,15 @@ export function createRecord(draft: Draft, now: number, random: Random): WholeRe
     origin: draft.origin,
     request: draft.request,
     wire: {
-      place: "header",
-      name: operation.header,
+      ...draft.place,
       value: renderKey(key, operation.quoted),
       quoted: operation.quoted,
       mint: given === undefined ? operation.mint : "never",
       retention,
-      redirect: draft.redirect,
-      dedupes: operation.dedupes,
+      // Another URL's query is the server's, not ours.
+      redirect: draft.place.place === "query" ? "manual" : draft.redirect,
+      dedupes,
+      firstSent: operation.profile?.firstSentHeader?.toLowerCase(),
     },
     hash: undefined,
     state: "pending",
@@ -161,6 +170,37 @@ export function createRecord(draft: Draft, now: number, random: Random): WholeRe
     traceparent: undefined,
     reissueOf: undefined,
   };
+}
+
+/** A body with room for the key, where that travels in it. */
+function placed(frozen: FrozenBody, isPlaced: boolean, { name, place }: ResolvedOperation): FrozenBody {
+  if (place.place !== "body" || !isPlaced) return frozen;
+  if (!frozen.body) return { body: encode("{}"), contentType: "application/json", compare: "json" };
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder().decode(frozen.body));
+  } catch {
+    // No JSON at all is refused below.
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    bad(`the key of \`${name}\` travels in \`${place.name}\` of the body, which has to be a JSON object`);
+  }
+  if (Object.hasOwn(value, place.name)) taken(`the body of \`${name}\``, place.name);
+  return frozen;
+}
+
+function taken(what: string, name: string): never {
+  return bad(`${what} holds ${name}, which is samekey's to set; pass { key } instead`);
+}
+
+/** Whether the API takes such a key, and the URL has room for it. */
+function checkFit(key: string, { operation, request, place }: Draft, length = 255): void {
+  const { profile } = operation;
+  if (place.place === "query" && new URL(request.url).searchParams.has(place.name)) taken("the URL", place.name);
+  const format = profile?.keyFormat;
+  if (key.length <= length && (format === undefined || key.search(format) >= 0)) return;
+  const form = format ? ` of the form ${format}` : "";
+  bad(`${profile?.name} takes keys of at most ${length} characters${form}; ${JSON.stringify(key)} is none`);
 }
 
 function validate(operation: ResolvedOperation, input: unknown): unknown {
@@ -221,7 +261,7 @@ function splitHeaders(
   let transient: Headers | undefined;
   headers?.forEach((value, name) => {
     if (name === "content-type") return;
-    if (name === operation.header) bad(`\`headers\` holds ${name}, which is samekey's to set; pass { key } instead`);
+    if (name === operation.header) taken("`headers`", name);
     if (name === "accept" || operation.keepHeaders.includes(name)) kept[name] = value;
     else {
       dropped.push(name);

@@ -1,13 +1,15 @@
 import { defaultRetry, type RetryPolicy } from "../core/backoff.js";
 import type { AnswerRules } from "../core/classify.js";
+import { type Duration, toMs } from "../core/durations.js";
+import { checkProfile, type Profile, placeOf, type Terms, termsOf } from "../core/profile.js";
 import type { Random } from "../core/random.js";
+import type { Wire } from "../core/record.js";
 import type { Clock, Store } from "../store.js";
 import {
   bad,
   checkDefinition,
   checkOptions,
   checkOwner,
-  checkProfile,
   duration,
   functionOption,
   headerNames,
@@ -31,6 +33,12 @@ import type {
 /** The name of the operations that `sdk.fetch` makes. */
 export const FETCH = "fetch";
 
+/** What holds at one endpoint, lengths of time in milliseconds. */
+export interface ResolvedTerms extends Terms {
+  readonly retention: number | undefined;
+  readonly gap: number | undefined;
+}
+
 /** Everything about one operation, resolved and validated. */
 export interface ResolvedOperation {
   readonly name: string;
@@ -42,11 +50,16 @@ export interface ResolvedOperation {
   readonly hooked: boolean;
   readonly options: OperationOptions<unknown, unknown, unknown>;
   readonly rules: AnswerRules;
+  /** What holds unless a profile knows better of the endpoint; `undefined` where nobody says. */
   readonly retention: number | undefined;
+  /** What holds at one endpoint. */
+  readonly terms: (method: string, url: string) => ResolvedTerms;
+  readonly profile: Profile | undefined;
+  readonly place: Pick<Wire, "place" | "name">;
+  /** The header (lower case) that a key is known by, also where it travels in another place. */
   readonly header: string;
   readonly quoted: boolean;
   readonly mint: "v7" | "v4";
-  readonly dedupes: boolean;
   /** Lower case. */
   readonly keepHeaders: readonly string[];
   readonly retry: RetryPolicy;
@@ -145,13 +158,17 @@ function resolveOperation(
   checkOptions(mine, `${own} ${shared}`, `\`operations.${name}\``);
   for (const schema of ["body", "result", "error"] as const) objectWith(mine[schema], option(schema), "~standard");
   const profile = checkProfile(mine.profile ?? common.profile, option("profile"));
-  const retention = mine.retention ?? mine.profile?.retention ?? common.retention ?? common.profile?.retention;
+  // What is said of one operation goes before what is said of all, and what is said here before a profile.
+  const said = mine.retention ?? (mine.profile ? undefined : common.retention);
+  if (said !== undefined) positive(said, option("retention"));
+  const retention = ms(said ?? profile?.retention ?? common.retention) ?? shortest(profile);
   if (definition && retention === undefined) {
     bad(
       `\`retention\` is missing for \`${name}\`: how long does the API remember an idempotency key? ` +
         'Its documentation says; pass for instance retention: "24h", or a profile that knows it',
     );
   }
+  const place = placeOf(profile);
   oneOf(mine.intent, option("intent"), "required optional");
   oneOf(mine.key, option("key"), "minted from-intent");
   oneOf(mine.onIntentMismatch, option("onIntentMismatch"), "throw keep-first");
@@ -167,13 +184,19 @@ function resolveOperation(
       json: true,
       conflict: oneOf(mine.conflict, option("conflict"), "in-progress rejected") ?? "in-progress",
       unprocessable: oneOf(mine.unprocessable, option("unprocessable"), "misused rejected") ?? "misused",
-      override: profile?.read,
+      replayHeaders: profile?.replayHeaders,
     },
-    retention: retention === undefined ? undefined : positive(retention, option("retention")),
-    header: (profile?.header ?? "idempotency-key").toLowerCase(),
+    profile,
+    retention,
+    terms: (method: string, url: string) => {
+      const { dedupes, keyLength, gap, ...there } = termsOf(profile, method, url);
+      const retention = ms(said ?? there.retention ?? common.retention) ?? (dedupes ? undefined : DAY);
+      return { dedupes, keyLength, retention, gap: ms(gap) };
+    },
+    place,
+    header: place.place === "header" ? place.name : "idempotency-key",
     quoted: profile?.quoted ?? false,
     mint: profile?.key ?? "v7",
-    dedupes: profile?.dedupes ?? true,
     keepHeaders: [
       ...headerNames(profile?.keepHeaders, "profile.keepHeaders"),
       ...headerNames(mine.keepHeaders, option("keepHeaders")),
@@ -186,6 +209,17 @@ function resolveOperation(
     credentials: oneOf(mine.credentials ?? common.credentials, option("credentials"), "omit same-origin include"),
   });
 }
+
+/** What a profile knows at least: of one of its endpoints, or that nothing is remembered and no length matters. */
+function shortest(profile: Profile | undefined): number | undefined {
+  const { routes = [], dedupes } = profile ?? {};
+  const known = routes.flatMap((route) => ms(route.retention) ?? []);
+  if (known.length > 0) return Math.min(...known);
+  return dedupes === false && !routes.some((route) => route.dedupes) ? DAY : undefined;
+}
+
+const ms = (length: Duration | undefined): number | undefined =>
+  length === undefined ? undefined : toMs(length, "retention");
 
 /** A log that fails must not stop what it tells of. */
 function quiet(log: SdkOptions["log"]): ResolvedOptions["log"] {

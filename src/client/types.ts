@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { Answer, Verdict } from "../core/classify.js";
 import type { Duration } from "../core/durations.js";
+import type { Profile } from "../core/profile.js";
 import type { Random } from "../core/random.js";
 import type { OperationRecord } from "../core/record.js";
 import type { CallerTransaction, Clock, Store } from "../store.js";
@@ -40,25 +40,6 @@ export interface RetryOptions {
   readonly cap?: Duration | undefined;
   /** The longest wait in the background. @defaultValue 15 min */
   readonly backgroundCap?: Duration | undefined;
-}
-
-/** The contract of a real API, as far as it differs from the default. */
-export interface Profile {
-  readonly name: string;
-  /** How long the API remembers a key. */
-  readonly retention?: Duration | undefined;
-  /** The header that carries the key. @defaultValue `idempotency-key` */
-  readonly header?: string | undefined;
-  /** Sends the key as a quoted structured-field string. @defaultValue false */
-  readonly quoted?: boolean | undefined;
-  /** The UUID version that the API wants. @defaultValue `v7` */
-  readonly key?: "v7" | "v4" | undefined;
-  /** `false` for an API that does not deduplicate: retried only while provably unsent. @defaultValue true */
-  readonly dedupes?: boolean | undefined;
-  /** Headers that carry meaning and no secret, kept with the record. */
-  readonly keepHeaders?: readonly string[] | undefined;
-  /** Reads an answer that this API means differently; `undefined` leaves it to the default table. */
-  readonly read?: ((answer: Answer) => Verdict | undefined) | undefined;
 }
 
 /** Options that hold for a whole Sdk and may be said again for one operation. */

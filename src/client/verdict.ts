@@ -1,9 +1,9 @@
 import { backoff } from "../core/backoff.js";
-import { classify, type Verdict } from "../core/classify.js";
+import { type Answer, classify, type Verdict } from "../core/classify.js";
 import { fraction } from "../core/random.js";
 import type { OperationRecord } from "../core/record.js";
 import type { Mint, OperationEvent } from "../core/transition.js";
-import type { AttemptResult } from "./attempt.js";
+import { type AttemptResult, requestOf } from "./attempt.js";
 import type { ResolvedOperation, ResolvedOptions } from "./options.js";
 
 /** For how long an unexplained 409 is retried. */
@@ -27,7 +27,7 @@ export function eventOf(
   { startedAt, serverAt, mint, waiting }: Circumstances,
 ): OperationEvent {
   const at = options.clock.now();
-  const verdict = judge(result, operation, options, at);
+  const verdict = judge(record, result, operation, options, at);
   const isUnsent = result.signal.kind === "unsent";
   const { base, cap, backgroundCap, attempts } = operation.retry;
   const asked = verdict.kind === "retry" ? (verdict.after ?? 0) : 0;
@@ -48,15 +48,30 @@ export function eventOf(
   return { type: "answer", verdict, response, timedOut, maxAttempts: attempts, patience: PATIENCE, mint, ...ended };
 }
 
-function judge(result: AttemptResult, operation: ResolvedOperation, options: ResolvedOptions, at: number): Verdict {
+function judge(
+  record: OperationRecord,
+  { signal }: AttemptResult,
+  operation: ResolvedOperation,
+  options: ResolvedOptions,
+  at: number,
+): Verdict {
+  const { read } = operation.profile ?? {};
+  const { method, url } = record.request;
+  const override = read && ((answer: Answer) => read(answer, requestOf(record, at)));
   try {
-    const verdict = classify(result.signal, operation.rules, at);
-    if (isVerdict(verdict)) return verdict;
+    const verdict = classify(signal, { ...operation.rules, override }, at);
+    if (isVerdict(verdict)) return patient(verdict, operation.terms(method, url).gap);
     throw new TypeError("it answered with no verdict; it must answer synchronously");
   } catch (cause) {
     options.log({ level: "error", message: "the profile's `read` failed", name: operation.name, cause });
     return { kind: "retry", certain: false };
   }
+}
+
+/** No sooner than the API wants to be asked again. */
+function patient(verdict: Verdict, gap: number | undefined): Verdict {
+  if (verdict.kind !== "retry" || gap === undefined) return verdict;
+  return { ...verdict, after: Math.max(verdict.after ?? 0, gap) };
 }
 
 /** A profile may be plain JavaScript. */
@@ -65,6 +80,7 @@ function isVerdict(verdict: Verdict): boolean {
     case "succeeded":
     case "refused":
     case "key_expired":
+    case "unresolved":
       return true;
     case "misused":
       return ["key_reused", "unprocessable", "key_missing"].includes(verdict.code);

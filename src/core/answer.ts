@@ -37,6 +37,8 @@ export function answered(record: OperationRecord, event: Answer): OperationRecor
     }
     case "key_expired":
       return keyExpired(known, event);
+    case "unresolved":
+      return settle(doubtful(known, record), "unresolved", "refused_while_uncertain", event, response);
     case "blocked": {
       const after = verdict.certain ? known : doubtful(known, record);
       const over = isUncertain(after) && !after.wire.dedupes ? givenUp(after, "attempts") : undefined;
@@ -63,7 +65,8 @@ export function late(record: OperationRecord, event: Answer): OperationRecord {
   if (verdict.kind === "succeeded") return settle(open, "succeeded", undefined, event, response);
   if (verdict.kind === "refused" && verdict.speaks) return settle(open, "rejected", "rejected", event, response);
   if (verdict.kind === "misused" && verdict.speaks) return settle(open, "misused", verdict.code, event, response);
-  const adds = (verdict.kind === "retry" || verdict.kind === "blocked") && !verdict.certain;
+  const doubts = (verdict.kind === "retry" || verdict.kind === "blocked") && !verdict.certain;
+  const adds = doubts || verdict.kind === "unresolved";
   if (!adds || isSettled(record) || (record.uncertainSince ?? Number.POSITIVE_INFINITY) <= event.entry.at)
     return record;
   return { ...record, uncertainSince: event.entry.at };

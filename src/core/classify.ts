@@ -37,7 +37,9 @@ export type Verdict =
     }
   | { readonly kind: "blocked"; readonly by: BlockedBy; readonly certain: boolean }
   /** The server calls the key too old. */
-  | { readonly kind: "key_expired" };
+  | { readonly kind: "key_expired" }
+  /** The server will never tell more under this key, and it may have been applied. */
+  | { readonly kind: "unresolved" };
 
 /** How one operation reads its API's answers. */
 export interface AnswerRules {
@@ -45,6 +47,8 @@ export interface AnswerRules {
   readonly json: boolean;
   readonly conflict: "in-progress" | "rejected";
   readonly unprocessable: "misused" | "rejected";
+  /** Names of headers that mark a replay, besides the default ones. */
+  readonly replayHeaders?: readonly string[] | undefined;
   /** Overrides any row: answers `undefined` to leave it to the table. */
   readonly override?: ((answer: Answer) => Verdict | undefined) | undefined;
 }
@@ -127,7 +131,7 @@ export function classify(signal: Signal, rules: AnswerRules, now: number): Verdi
   if (signal.kind === "opaque" && signal.redirect) return blocked("redirected", false);
   // A status without its body is no answer: what the body would have said is unknown.
   if (signal.kind !== "answer" || signal.body === undefined) return { kind: "retry", certain: false };
-  const answer = read(signal.status, signal.headers, signal.body, now);
+  const answer = readAnswer(signal.status, signal.headers, signal.body, now, rules.replayHeaders);
   const overridden = rules.override?.(answer);
   if (overridden) return overridden;
   const row = table.find(({ when }) => when(answer, rules));
@@ -135,22 +139,34 @@ export function classify(signal: Signal, rules: AnswerRules, now: number): Verdi
 }
 
 /** Whether the server has bound its answer to the key; all others come from something in front of it. */
-export function speaksForKey(headers: HeaderReader): boolean {
-  return headers.get("idempotency-status") !== null || headers.get("idempotency-replayed") !== null;
+export function speaksForKey(headers: HeaderReader, replayHeaders: readonly string[] = []): boolean {
+  const isMarked = headers.get("idempotency-status") !== null || headers.get("idempotency-replayed") !== null;
+  return isMarked || replayHeaders.some((name) => isTrue(headers.get(name)));
 }
 
 /** Whether the server said that it answered from its own record. */
-export function isReplay(headers: HeaderReader): boolean {
+export function isReplay(headers: HeaderReader, replayHeaders: readonly string[] = []): boolean {
   const status = headers.get("idempotency-status")?.toLowerCase();
-  // A structured-field boolean is written `?0`.
-  const replayed = headers.get("idempotency-replayed")?.toLowerCase() ?? "false";
-  return status === "replayed" || !["false", "?0", "0", ""].includes(replayed);
+  return status === "replayed" || ["idempotency-replayed", ...replayHeaders].some((name) => isTrue(headers.get(name)));
 }
 
-function read(status: number, headers: HeaderReader, body: ArrayBuffer, now: number): Answer {
+/** A structured-field boolean is written `?0`. */
+function isTrue(value: string | null): boolean {
+  return !["false", "?0", "0", ""].includes(value?.toLowerCase() ?? "false");
+}
+
+/** A response with what the table needs to know of it. */
+export function readAnswer(
+  status: number,
+  headers: HeaderReader,
+  body: ArrayBuffer,
+  now: number,
+  replayHeaders?: readonly string[],
+): Answer {
   // Codes matter on refusals only, and reading a large success twice would cost.
   const codes = status >= 400 ? errorCodes(headers, body) : [];
-  return { status, headers, body, speaks: speaksForKey(headers), codes, after: parseRetryAfter(headers, now) };
+  const speaks = speaksForKey(headers, replayHeaders);
+  return { status, headers, body, speaks, codes, after: parseRetryAfter(headers, now) };
 }
 
 function errorCodes(headers: HeaderReader, body: ArrayBuffer): string[] {

@@ -1,5 +1,6 @@
 import { v4, v5, v7 } from "uuid";
 import { MisuseError } from "../errors.js";
+import { encode } from "./body.js";
 import type { Random } from "./random.js";
 import type { Wire } from "./record.js";
 
@@ -44,4 +45,22 @@ export function renderKey(key: string, quoted: boolean): string {
 /** The wire with another key in it. */
 export function withKey(wire: Wire, key: string): Wire {
   return { ...wire, value: renderKey(key, wire.quoted) };
+}
+
+/** The URL as it is sent: with the key in its query, where that is its place. */
+export function keyedUrl({ place, name, value }: Wire, url: string): string {
+  if (place !== "query") return url;
+  const [bare = ""] = url.split("#", 1);
+  return `${bare}${bare.includes("?") ? "&" : "?"}${encodeURIComponent(name)}=${encodeURIComponent(value)}`;
+}
+
+/**
+ * The body as it is sent: with the key as its first member, where that is its place. What was recorded has no key in
+ * it, as one may still be minted anew. The rest stays as it was written, so that no number changes.
+ */
+export function keyedBody({ place, name, value }: Wire, body: ArrayBuffer | undefined): ArrayBuffer | undefined {
+  if (place !== "body" || body === undefined) return body;
+  const text = new TextDecoder().decode(body).trimStart().slice(1);
+  const comma = text.trimStart().startsWith("}") ? "" : ",";
+  return encode(`{${JSON.stringify(name)}:${JSON.stringify(value)}${comma}${text}`);
 }

@@ -58,8 +58,9 @@ export interface StoredRequest {
 
 /** How the key travels, as recorded: a later deploy cannot change it for this operation. */
 export interface Wire {
-  readonly place: "header";
-  /** Header name, lower case. */
+  /** In a header, in a member of the JSON body, in the query, or not at all. */
+  readonly place: "header" | "body" | "query" | "none";
+  /** The name of the header (lower case), the body's member or the query's parameter. */
   readonly name: string;
   /** The rendered value: the key itself, or quoted as a structured-field string. */
   readonly value: string;
@@ -71,6 +72,8 @@ export interface Wire {
   readonly redirect: "manual" | "same-origin";
   /** Whether the API deduplicates by key at all; if not, it is retried only while provably unsent. */
   readonly dedupes: boolean;
+  /** The header (lower case) that tells when the key was first sent. */
+  readonly firstSent?: string | undefined;
 }
 
 /** Who is working on the operation, and until when. */

@@ -37,7 +37,12 @@ export class TestSdk<Ops extends Operations> {
     this.clock = clock;
     this.server = isServer(server)
       ? server
-      : createMockServer({ ...server, baseUrl: sdk.baseUrl, clock: clock.steady, header: sdk.profile?.header });
+      : createMockServer({
+          ...server,
+          baseUrl: sdk.baseUrl,
+          clock: clock.steady,
+          header: sdk.profile?.header ?? undefined,
+        });
     this.store = store;
     const random = sdk.random ?? seededRandom(seed);
     this.#options = { name: "test", owner: "single", retention: "24h", ...sdk, baseUrl: this.server.baseUrl, random };
