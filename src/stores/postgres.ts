@@ -1,7 +1,7 @@
 /** The store for fleets: tables in a Postgres, which any number of processes on any number of machines share. */
 
 import type { NewRecord, OperationRecord } from "../core/record.js";
-import { StoreError } from "../errors.js";
+import { MisuseError, StoreError } from "../errors.js";
 import type {
   CallerTransaction,
   Channel,
@@ -105,6 +105,12 @@ class PostgresStore implements Store {
 
   async insertWithin(tx: CallerTransaction, record: NewRecord): Promise<Inserted> {
     if (!this.#queue) throw new StoreError("unavailable", { detail: "the Postgres store is not open" });
+    if (Object.is(tx, this.#options.pool)) {
+      throw new MisuseError("bad_option", {
+        detail:
+          "`tx` is the store's pool, where each statement commits by itself: give the connection that BEGIN was sent on",
+      });
+    }
     return this.#queue.within(tx, record);
   }
 

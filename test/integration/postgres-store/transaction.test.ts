@@ -52,6 +52,13 @@ test("a rollback leaves nothing behind, in the database or in this process, and 
   expect([source, at.server.effects.get("1")]).toEqual(["executed", 1]);
 });
 
+test("the store's own pool is no transaction: it is refused, and nothing recorded", async () => {
+  const sdk = at.sdk();
+  const saving = sdk.operation("order", { order: "1" }).save({ tx: at.pool });
+  await expect(saving).rejects.toMatchObject({ code: "bad_option", message: expect.stringContaining("BEGIN") });
+  expect(await sdk.counts()).toEqual({});
+});
+
 test("send after the commit finds the operation, whoever has sent it", async () => {
   const sdk = at.sdk();
   const handle = sdk.operation("order", { order: "1" }, { intent: "d-3" });
