@@ -2,7 +2,7 @@ import { QueryClient, QueryClientProvider, useMutation, useMutationState, useQue
 import { createElement as h } from "react";
 import { connectQueryClient, operationMutation } from "samekey/tanstack-query";
 import { delay, lose, status, unauthorized } from "samekey/testing";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { freshName } from "../../contract/indexeddb.tools.js";
 import { openSdk } from "../client/tools.js";
 import { mount } from "./tools.js";
@@ -67,6 +67,8 @@ test("what an earlier page left under way is a mutation again: pending with its 
   const told: unknown[] = [];
   client.setMutationDefaults(["samekey", "transfer"], { onSuccess: (data) => told.push(data) });
   client.setQueryData(["accounts"], 1);
+  const invalidated = vi.spyOn(client, "invalidateQueries");
+  const settled = new Promise((tell) => sdk.on("settled", tell));
   connect(sdk, client);
   const list = () =>
     useMutationState({ filters: { mutationKey: ["samekey", "transfer"] } })
@@ -76,14 +78,16 @@ test("what an earlier page left under way is a mutation again: pending with its 
   await eventually(page.text).toBe('["pending",{"amount":5},null]');
   await eventually(page.text).toBe('["success",{"amount":5},{"id":"1"}]');
   expect(told).toEqual([{ id: "1" }]);
+  await settled;
   expect(client.getQueryState(["accounts"])?.isInvalidated).toBe(true);
+  expect(invalidated).toHaveBeenCalledTimes(1);
   expect(await sdk.get(id)).toMatchObject({ intent: "order-1" });
   expect(server.effects).toHaveLength(1);
 });
 
 test("connected again, or connected while it is sent, it is one mutation", async () => {
   const { sdk, server } = openSdk();
-  server.script(delay(300));
+  server.script(delay(500, { times: 2 }));
   const client = new QueryClient();
   void client.getMutationCache().build(client, operationMutation(sdk, "transfer")).execute({ amount: 1 });
   await sdk.operation("transfer", { amount: 2 }).save();
@@ -91,6 +95,7 @@ test("connected again, or connected while it is sent, it is one mutation", async
   connectQueryClient(sdk, client)();
   connect(sdk, client);
   await eventually(() => underWay(client).map(({ variables }) => variables)).toEqual([{ amount: 1 }, { amount: 2 }]);
+  connect(sdk, client);
   await eventually(() => underWay(client).map(({ status }) => status)).toEqual(["success", "success"]);
   expect(server.effects).toHaveLength(2);
 });

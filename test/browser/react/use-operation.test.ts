@@ -48,15 +48,19 @@ describe("under StrictMode: mounted, unmounted and mounted in one task", () => {
 
   test("two bodies that are sent are two operations, and so are two equal ones", async () => {
     const { sdk, server } = openSdk();
+    const outcomes: Promise<Outcome<Receipt>>[] = [];
     mount(() => {
       const { send } = useOperation(sdk, "transfer");
       useEffect(() => {
-        for (const amount of [1, 1, 2]) void send({ amount });
+        for (const amount of [1, 1, 2]) outcomes.push(send({ amount }));
       }, [send]);
       return null;
     });
     await eventually(() => server.effects.length).toBe(3);
     await eventually(() => sdk.counts()).toEqual({ succeeded: 3 });
+    const [a, b, c, ...again] = await Promise.all(outcomes);
+    expect(again).toEqual([a, b, c]);
+    expect(a).not.toEqual(b);
     expect(server.calls).toHaveLength(3);
   });
 });
