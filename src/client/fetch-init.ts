@@ -15,43 +15,32 @@ const KEEPALIVE_MOST = 64 * 1024;
 export function readTerms(init: RequestInit, request: Request | undefined, isHere: boolean): FetchTerms {
   const mode = init.mode ?? request?.mode;
   if (mode === "no-cors") bad('`mode: "no-cors"` strips the idempotency key; use "cors"');
-  if (mode === "same-origin" && !isHere) bad('`mode: "same-origin"` forbids this request: it goes to another origin');
-  if (mode === "navigate") bad('`mode: "navigate"` is not for `fetch`; use "cors"');
-  if (init.integrity ?? request?.integrity) {
-    bad("`integrity` would reject the answer of a write that was applied; check what comes back yourself");
-  }
+  if (mode === "navigate" || (mode === "same-origin" && !isHere)) bad(`\`mode: "${mode}"\` forbids this request`);
+  if (init.integrity ?? request?.integrity) bad("`integrity` would reject the answer of a write that was applied");
   const cache = init.cache ?? request?.cache;
-  if (cache === "only-if-cached") bad('`cache: "only-if-cached"` forbids sending; a write has to be sent');
+  if (cache === "only-if-cached") bad('`cache: "only-if-cached"` forbids to send');
   const { duplex, dispatcher } = init as { duplex?: unknown; dispatcher?: unknown };
   if (duplex !== undefined && duplex !== "half") bad('`duplex` is "half": a body is read before it is sent');
-  if (dispatcher) {
-    bad(
-      "`dispatcher` cannot outlive this process: pass a `fetch` that brings it, (url, init) => fetch(url, { ...init, dispatcher })",
-    );
-  }
+  if (dispatcher) bad("`dispatcher` cannot be kept: wrap or pass a `fetch` that brings it");
   const redirect = init.redirect ?? request?.redirect ?? "follow";
   // A Request always names them: its default is no wish.
   const wished = request?.credentials === "same-origin" ? undefined : request?.credentials;
   return {
     credentials: init.credentials ?? wished,
     redirect: redirect === "follow" ? "same-origin" : "manual",
-    hints: hintsOf(init, request, cache),
+    hints: hintsOf(init, request),
   };
 }
 
-function hintsOf(
-  init: RequestInit,
-  request: Request | undefined,
-  cache: RequestCache | undefined,
-): RequestInit | undefined {
-  const { referrer = request?.referrer, referrerPolicy = request?.referrerPolicy, priority } = init;
-  const hints: RequestInit = {
-    ...((init.keepalive ?? request?.keepalive) && { keepalive: true }),
-    ...(cache && cache !== "default" && { cache }),
-    ...(referrer !== undefined && referrer !== "about:client" && { referrer }),
-    ...(referrerPolicy && { referrerPolicy }),
-    ...(priority && priority !== "auto" && { priority }),
-  };
+/** What they are when nobody has said anything, in a Request. */
+const silent: readonly unknown[] = [undefined, false, "", "default", "about:client", "auto"];
+
+function hintsOf(init: RequestInit, request: Request | undefined): RequestInit | undefined {
+  const hints: Record<string, unknown> = {};
+  for (const name of ["keepalive", "cache", "referrer", "referrerPolicy", "priority"] as const) {
+    const value = init[name] ?? (request as RequestInit | undefined)?.[name];
+    if (!silent.includes(value)) hints[name] = value;
+  }
   return Object.keys(hints).length > 0 ? hints : undefined;
 }
 

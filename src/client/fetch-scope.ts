@@ -64,25 +64,20 @@ function asking(only: (request: WriteRequest) => boolean): FetchScope["covers"] 
   return (call) => {
     const answer: unknown = only(call);
     // A promise would be taken for a yes.
-    return typeof answer === "boolean" ? answer : bad("`only` answered with something else than true or false");
+    return typeof answer === "boolean" ? answer : bad("`only` answered neither true nor false");
   };
 }
 
 function matching(only: string | readonly string[] | undefined, baseUrl: string | undefined): FetchScope["covers"] {
   if (only === undefined) return () => true;
-  const listed = [only].flat();
-  if (listed.length === 0) bad("`only` is an empty list: it covers nothing");
-  const places = listed.map((place) => {
-    if (typeof place !== "string") bad("`only` is a path, a list of paths, or a function");
-    if (baseUrl === undefined && !URL.canParse(place)) {
-      bad(`\`only\` holds ${JSON.stringify(place)}, which is below no \`baseUrl\`: pass one, or an absolute URL`);
-    }
-    return new URL(URL.canParse(place) ? place : joinUrl(baseUrl, place, FETCH));
+  const places = [only].flat().map((place) => {
+    const given = joinUrl(baseUrl, String(place), "only");
+    return URL.canParse(given) ? new URL(given) : bad(`\`only\` holds ${JSON.stringify(given)}, which is no URL`);
   });
+  if (places.length === 0) bad("`only` is an empty list");
   return ({ url }) => places.some((place) => place.origin === url.origin && isBelow(url.pathname, place.pathname));
 }
 
 function isBelow(path: string, place: string): boolean {
-  const base = place.replace(/\/$/, "");
-  return path === base || path.startsWith(`${base}/`);
+  return `${path}/`.startsWith(place.replace(/\/?$/, "/"));
 }

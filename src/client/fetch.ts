@@ -1,6 +1,6 @@
 import type { OperationRecord } from "../core/record.js";
 import { createDraft, type Draft } from "./draft.js";
-import { readLater, tagOf } from "./fetch-body.js";
+import { isReadLater, readBody, tagOf } from "./fetch-body.js";
 import { readTerms } from "./fetch-init.js";
 import type { FetchScope, WriteRequest } from "./fetch-scope.js";
 import { FETCH, type ResolvedOptions } from "./options.js";
@@ -64,13 +64,13 @@ export function createFetch(parts: FetchParts): SdkFetch {
     const given = init.body ?? undefined;
     const { maxBody } = operation;
     // What can be frozen within the call is: the caller may change it the moment he has our promise.
-    const later = readLater(given ?? request, { maxBody, signal, digest: parts.digest });
-    const read = later && (await later);
-    const isImplied = given !== undefined || headers.get("content-type") === request?.headers.get("content-type");
-    if (read?.contentType && isImplied && (given === undefined || !headers.has("content-type"))) {
-      headers.set("content-type", read.contentType);
-    }
-    const body = read ? (read.bytes.byteLength > 0 || given !== undefined ? read.bytes : undefined) : given;
+    const source = given ?? request;
+    const limits = { maxBody, signal, digest: parts.digest };
+    const read = isReadLater(source) ? await readBody(source, limits) : undefined;
+    // Of a Request it is among the headers, unless others were given; but its boundary may be another now.
+    const isNamed = given === undefined ? headers.has("content-type") && !init.headers : !headers.has("content-type");
+    if (read?.contentType && isNamed) headers.set("content-type", read.contentType);
+    const body = read && given === undefined && read.bytes.byteLength === 0 ? undefined : (read?.bytes ?? given);
     const draft = createDraft(
       body,
       { intent, lane, deadline, headers, key, owner: init.owner },

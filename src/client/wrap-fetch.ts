@@ -6,12 +6,13 @@ import type { Platform } from "./platform-port.js";
 import { createSdkOver, type Sdk } from "./sdk.js";
 import type { OperationOptions, SdkOptions } from "./types.js";
 
-type OfOperation = OperationOptions<unknown, unknown, unknown>;
-
 /** Options of {@link wrapFetch}: those of `createSdk` without operations, and which writes it covers. */
 export interface WrapFetchOptions
   extends Omit<SdkOptions, "operations" | "fetch">,
-    Pick<OfOperation, "keepHeaders" | "conflict" | "unprocessable" | "settled" | "reconcile" | "onIntentMismatch"> {
+    Pick<
+      OperationOptions<unknown, unknown, unknown>,
+      "keepHeaders" | "conflict" | "unprocessable" | "settled" | "reconcile" | "onIntentMismatch"
+    > {
   /**
    * Which writes are recorded, keyed and retried: paths below `baseUrl` or absolute URLs, each with everything below it, or
    * a function that tells. Name only endpoints that deduplicate by the key. Required unless there is a profile.
@@ -37,25 +38,26 @@ export function wrapFetchWith(
   options: WrapFetchOptions,
   platform: Platform,
 ): WrappedFetch {
-  if (typeof fetch !== "function") bad("`wrapFetch` takes the fetch to wrap, and options");
-  const common = `${ofSdk} ${shared}`.replace("operations ", "").replace("fetch ", "");
-  checkOptions(options, `${common} ${own} only intent`, "wrapFetch");
-  const { only, intent, keepHeaders, conflict, unprocessable, settled, reconcile, onIntentMismatch, ...rest } = options;
-  const { baseUrl, headers, profile } = rest;
+  const ofSdkAlone = `${ofSdk} ${shared}`.replace(/operations |fetch /g, "");
+  checkOptions(options, `${ofSdkAlone} ${own} only intent`, "wrapFetch");
+  if (typeof fetch !== "function") bad("`fetch` is not a function");
+  const { only, intent, baseUrl, headers, profile, retention } = options;
   if (only === undefined && profile === undefined) {
-    bad("`only` is missing: which endpoints deduplicate by the key? Nothing else may be sent twice; or pass a profile");
+    bad("`only` or a profile is missing: which endpoints deduplicate? Nothing else may be sent twice");
+  }
+  if (retention === undefined && profile === undefined) {
+    bad("`retention` or a profile is missing: how long does the API remember an idempotency key?");
   }
   if (headers && baseUrl === undefined) bad("`headers` needs `baseUrl`: it is called for that origin only");
   // A platform's fetch refuses to be called as another object's method.
   const plain: typeof globalThis.fetch = (input, init) => fetch(input, init);
-  const ofFetch = { keepHeaders, conflict, unprocessable, settled, reconcile, onIntentMismatch };
-  const resolved = resolveOptions({ ...rest, fetch: plain }, platform, ofFetch);
-  if (rest.retention === undefined && profile === undefined) {
-    bad(
-      "`retention` is missing: how long does the API remember an idempotency key? Pass it, or a profile that knows it",
-    );
-  }
+  const sdkOptions = { ...pick(options, ofSdkAlone), fetch: plain } as SdkOptions;
+  const resolved = resolveOptions(sdkOptions, platform, pick(options, own));
   const scope = chosenScope(only, functionOption(intent, "intent"), resolved.baseUrl);
   const sdk = createSdkOver<Record<never, never>>(resolved, platform, scope);
   return Object.assign<SdkFetch, { sdk: typeof sdk }>((input, init) => sdk.fetch(input, init), { sdk });
+}
+
+function pick(options: object, names: string): object {
+  return Object.fromEntries(Object.entries(options).filter(([name]) => names.split(" ").includes(name)));
 }

@@ -17,6 +17,7 @@ import {
   type SendResult,
   type Snapshot,
   type UnknownOutcomeError,
+  wrapFetch,
 } from "samekey";
 import { createTestSdk } from "samekey/testing";
 import { describe, expectTypeOf, test } from "vitest";
@@ -226,4 +227,19 @@ test("events", () => {
   sdk.on("ownerchange", ({ owner }) => expectTypeOf(owner).toEqualTypeOf<string | undefined>());
   // @ts-expect-error no such event
   sdk.on("done", () => {});
+});
+
+test("sdk.fetch and a wrapped fetch stand where a fetch is wanted, and know samekey's own options", () => {
+  const wrapped = wrapFetch(fetch, {
+    name: "a",
+    owner: "single",
+    retention: "24h",
+    only: ({ url }) => url.port === "",
+  });
+  expectTypeOf(wrapped).toExtend<typeof fetch>();
+  expectTypeOf(createTestSdk().sdk.fetch).toExtend<typeof fetch>();
+  expectTypeOf(wrapped).toBeCallableWith("/t", { method: "POST", body: new FormData(), intent: "i", deadline: "1h" });
+  expectTypeOf(wrapped.sdk.start).returns.toBeVoid();
+  // @ts-expect-error whose operations these are has to be said
+  wrapFetch(fetch, { name: "a", retention: "24h", only: "/v1" });
 });

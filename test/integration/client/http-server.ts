@@ -7,6 +7,7 @@ export interface Seen {
   readonly headers: IncomingMessage["headers"];
   readonly rawHeaders: readonly string[];
   readonly body: string;
+  readonly bytes: Buffer;
 }
 
 export interface HttpServer {
@@ -26,7 +27,8 @@ export async function startHttpServer(
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const { method, url, headers, rawHeaders } = request;
-    const seen = { method, url, headers, rawHeaders, body: Buffer.concat(chunks).toString() };
+    const bytes = Buffer.concat(chunks);
+    const seen = { method, url, headers, rawHeaders, body: bytes.toString(), bytes };
     requests.push(seen);
     answer(seen, response, request);
   });

@@ -170,7 +170,7 @@ describe("what cannot be frozen is refused at the call, before anything is recor
     ["a stream beyond `maxBody`", () => streamOf("abc", "de"), "maxBody"],
     ["a Blob beyond `maxBody`", () => new Blob(["abcde"]), "maxBody"],
     ["a form beyond `maxBody`", form, "maxBody"],
-    ["a stream of something else", () => chunks(5 as never), "expected bytes"],
+    ["a stream of something else", () => chunks(5 as never), "no bytes"],
     [
       "a locked stream",
       () => {
@@ -185,7 +185,11 @@ describe("what cannot be frozen is refused at the call, before anything is recor
       () => new ReadableStream({ start: (controller) => controller.error(new Error("disk")) }),
       "failed before its end",
     ],
-    ["a FormData that is not the platform's", () => ({ [Symbol.toStringTag]: "FormData" }), "of another kind"],
+    [
+      "a FormData that is not the platform's",
+      () => ({ [Symbol.toStringTag]: "FormData" }),
+      "no FormData of the platform",
+    ],
   ])("%s", async (_, make, told) => {
     expect(await refusal(make())).toMatchObject({
       code: "body_not_replayable",

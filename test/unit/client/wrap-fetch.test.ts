@@ -120,10 +120,10 @@ describe("wrapFetch", () => {
   });
 
   test.each([
-    ["neither `only` nor a profile", { only: undefined }, "`only` is missing"],
-    ["no retention", { retention: undefined }, "`retention` is missing"],
+    ["neither `only` nor a profile", { only: undefined }, "`only` or a profile is missing"],
+    ["no retention", { retention: undefined }, "`retention` or a profile is missing"],
     ["`headers` without `baseUrl`", { headers: () => ({}) }, "`headers` needs `baseUrl`"],
-    ["a path without `baseUrl`", { only: "/v1" }, "below no `baseUrl`"],
+    ["a path without `baseUrl`", { only: "/v1" }, "`baseUrl` is missing"],
     ["an empty list", { only: [] }, "`only`"],
     ["operations", { operations: {} }, "`operations` is not an option of wrapFetch"],
     ["no name", { name: "" }, "`name`"],
