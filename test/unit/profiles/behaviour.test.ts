@@ -1,6 +1,6 @@
 /** Whole operations against servers that are built from the providers' documentation. */
 import { type Operations, post } from "samekey";
-import { azure, defineProfile, gocardless, openai, plaid, square, stripe } from "samekey/profiles";
+import { azure, defineProfile, gocardless, openai, paypal, plaid, square, stripe } from "samekey/profiles";
 import { createTestSdk, lose, status } from "samekey/testing";
 import { describe, expect, test } from "vitest";
 import { fate } from "../client/kit.js";
@@ -230,4 +230,21 @@ test("openai: what may have been executed is not sent again", async () => {
   app.server.script(lose.response());
   expect(await app.until(fate(app.sdk.operation("pay", send).send()))).toMatchObject({ code: "attempts" });
   expect(app.server.calls).toHaveLength(1);
+});
+
+describe("retention", () => {
+  test("is asked for where a profile does not know it", () => {
+    expect(() => createTestSdk({ operations, profile: square, retention: undefined }).sdk).toThrow("`retention`");
+  });
+
+  test("of one endpoint is recorded with the operation, and what is said here goes before it", async () => {
+    const paths = { order: post("/v2/checkout/orders"), other: post("/v1/elsewhere") };
+    const retentionOf = async (of: "order" | "other", retention?: "1h") => {
+      const app = createTestSdk({ operations: paths, profile: paypal, retention });
+      return (await app.until(app.sdk.operation(of).save())).wire.retention;
+    };
+    expect(await retentionOf("order")).toBe(6 * 3_600_000);
+    expect(await retentionOf("order", "1h")).toBe(3_600_000);
+    await expect(retentionOf("other")).rejects.toThrow("`retention` is missing");
+  });
 });
