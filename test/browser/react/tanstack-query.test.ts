@@ -89,6 +89,8 @@ test("connected again, or connected while it is sent, it is one mutation", async
   const { sdk, server } = openSdk();
   server.script(delay(500, { times: 2 }));
   const client = new QueryClient();
+  const told: unknown[] = [];
+  client.setMutationDefaults(["samekey", "transfer"], { onSuccess: (_, variables) => told.push(variables) });
   void client.getMutationCache().build(client, operationMutation(sdk, "transfer")).execute({ amount: 1 });
   await sdk.operation("transfer", { amount: 2 }).save();
   await eventually(() => sdk.counts()).toEqual({ pending: 2 });
@@ -97,6 +99,7 @@ test("connected again, or connected while it is sent, it is one mutation", async
   await eventually(() => underWay(client).map(({ variables }) => variables)).toEqual([{ amount: 1 }, { amount: 2 }]);
   connect(sdk, client);
   await eventually(() => underWay(client).map(({ status }) => status)).toEqual(["success", "success"]);
+  expect(told).toHaveLength(2);
   expect(server.effects).toHaveLength(2);
 });
 
