@@ -28,7 +28,7 @@ export type Outcome<Result = unknown, Failure = unknown> =
   | { readonly state: "unsaved"; readonly error: SamekeyError };
 
 const keptHeaders =
-  /^(content-(type|language|disposition|location)|etag|last-modified|location|date|link|retry-after(-ms)?|idempotency-.*|idempotent-replayed|(x-)?request-id|x-correlation-id|(x-)?ratelimit-.*|x-should-retry)$/;
+  /^(content-(type|language|disposition|location|range)|preference-applied|etag|last-modified|location|date|link|retry-after(-ms)?|idempotency-.*|idempotent-replayed|(x-)?request-id|x-correlation-id|(x-)?ratelimit-.*|x-should-retry)$/;
 
 /** The headers of an answer that are kept with it. An allow-list: servers answer with tokens and cookies too. */
 export function storableHeaders(headers: Headers): Record<string, string> {

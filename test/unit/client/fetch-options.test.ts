@@ -93,7 +93,10 @@ describe("answers", () => {
   test("carry the request's URL, and come from the store with status, headers and body too", async () => {
     const app = createTestSdk();
     app.server.script(
-      status(201, { body: '{"id":"7"}', headers: { "content-type": "application/json", "request-id": "r-1" } }),
+      status(201, {
+        body: '{"id":"7"}',
+        headers: { "content-type": "application/json", "request-id": "r-1", "content-range": "0-0/9" },
+      }),
     );
     const send = () =>
       app.until(app.sdk.fetch("/t?x=1", { method: "POST", body: "a", headers: { "idempotency-key": "k" } }));
@@ -102,6 +105,7 @@ describe("answers", () => {
     for (const answer of [first, await send()]) {
       expect([answer.status, answer.ok, answer.url]).toEqual([201, true, "https://api.example.com/t?x=1"]);
       expect([answer.headers.get("request-id"), await answer.json()]).toEqual(["r-1", { id: "7" }]);
+      expect(answer.headers.get("content-range")).toBe("0-0/9");
     }
     expect(app.server.calls).toHaveLength(1);
   });
