@@ -203,13 +203,14 @@ describe("gocardless: already created", () => {
 });
 
 test("azure: the time of the first sending is the same on every attempt", async () => {
-  const app = createTestSdk({ operations, profile: azure });
+  const app = createTestSdk({ operations, profile: azure, retention: "24h", retry: { base: "1h", cap: "1h" } });
   app.server.on("POST", "/v1/charges", () => ({ id: "a" }), { keyed: false });
   app.server.script(lose.response({ times: 2 }));
   const at = new Date(app.clock.now()).toUTCString();
   await app.until(app.sdk.operation("pay", send).send());
   const times = app.server.calls.map(({ headers }) => headers.get("repeatability-first-sent"));
   expect(times).toEqual([at, at, at]);
+  expect(app.server.calls.at(-1)?.at).toBeGreaterThan(Date.parse(at) + 1000);
 });
 
 test("plaid: a minute between two attempts at the wallet", async () => {
