@@ -158,7 +158,13 @@ describe("partitions", () => {
     const engine = withSchema("dropped");
     await engine.migrate();
     const midnight = Math.floor(Date.now() / day) * day;
-    const name = dayOf(midnight - day);
+    // From the day on which the window began: early in the morning that is the day before yesterday.
+    const found = await fixture.pool.query(
+      `SELECT relname FROM pg_inherits JOIN pg_class c ON c.oid = inhrelid
+        WHERE inhparent = 'dropped.keys'::regclass AND relname LIKE $1`,
+      [`keys_%${dayOf(midnight).slice(4, 13)}`],
+    );
+    const name = found.rows[0].relname;
     await fixture.pool.query(`DROP TABLE dropped.${name}`);
     await fixture.pool.query("UPDATE dropped.meta SET dropped_through = $1", [keyBound(midnight)]);
     await engine.migrate();
