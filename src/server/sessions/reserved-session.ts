@@ -15,16 +15,12 @@ interface PendingStatement {
   reject(reason: unknown): void;
 }
 
-/** After a pause this long the end of a connection may lie unread, ms. */
-const lull = 50;
-
 /** A connection that `postgres` has reserved. */
 export class ReservedSession<C extends ReservedConnection> implements Session<C> {
   readonly #connection: C;
   #socketed: Socketed | undefined;
   #lost = false;
   #over = false;
-  #spoke = performance.now();
 
   constructor(connection: C) {
     this.#connection = connection;
@@ -97,7 +93,6 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
     if (this.#lost) throw lostConnection();
     try {
       const rows = await this.#connection.unsafe(text, values, options);
-      this.#spoke = performance.now();
       return { rows, command: rows.command };
     } catch (error) {
       this.#notice(error);
@@ -140,12 +135,10 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
     return made;
   }
 
-  // Lets the driver read what came while this process stood still or was busy elsewhere: if that is the connection's end,
-  // nothing must be sent any more (see #notice).
+  // Lets the driver read what has come before anything is sent: if that is the connection's end, nothing must be any more
+  // (see #notice). However short the pause was: the handler may just have waited for what ended it.
   async #caughtUp(): Promise<void> {
-    if (performance.now() - this.#spoke < lull) return;
     for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);
-    this.#spoke = performance.now();
   }
 }
 
