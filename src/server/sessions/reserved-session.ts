@@ -1,3 +1,4 @@
+import { type Deferred, deferred } from "../deferred.js";
 import type { QueryResult, ReservedConnection } from "../driver.js";
 import { isConnectionFailure, isFatal, sqlState } from "../failure.js";
 import { beginning, controlsTransaction, notTheirs, notTheirsToEnd, type Session, transactionOver } from "./session.js";
@@ -19,11 +20,14 @@ interface PendingStatement {
 export class ReservedSession<C extends ReservedConnection> implements Session<C> {
   readonly #connection: C;
   #socketed: Socketed | undefined;
+  /** Rejects when the connection is closed. */
+  readonly #closed: Deferred<never> = deferred();
   #lost = false;
   #over = false;
 
   constructor(connection: C) {
     this.#connection = connection;
+    this.#closed.promise.catch(() => {});
   }
 
   get lost(): boolean {
@@ -56,6 +60,7 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
       this.#socketed = socketed;
       socketed.onclose = () => {
         this.#lost = true;
+        this.#closed.reject(lostConnection());
       };
       return true;
     };
@@ -92,7 +97,8 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
     await this.#caughtUp();
     if (this.#lost) throw lostConnection();
     try {
-      const rows = await this.#connection.unsafe(text, values, options);
+      // What waits behind another statement is forgotten by the driver when the connection closes.
+      const rows = await Promise.race([this.#connection.unsafe(text, values, options), this.#closed.promise]);
       return { rows, command: rows.command };
     } catch (error) {
       this.#notice(error);
@@ -130,7 +136,10 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
       await this.#caughtUp();
       if (this.#over || this.#lost) one.reject(this.#over ? transactionOver() : lostConnection());
       else if (controlsTransaction(one.strings[0])) one.reject(notTheirsToEnd());
-      else send(one);
+      else {
+        send(one);
+        this.#closed.promise.catch((error) => one.reject(error));
+      }
     };
     return made;
   }

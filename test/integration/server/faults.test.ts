@@ -80,7 +80,8 @@ describe.each(drivers)("on $name,", (driver) => {
       expect(await fixture.records(sortableKey(key))).toBe(0);
       expect((await engine.run(request(key), effect())).kind).toBe("executed");
       expect(await fixture.effects(key)).toBe(1);
-    });
+      // Less than handlerTimeout, which would come to the rescue of a statement that waits for ever.
+    }, 30_000);
 
     it.each<[CommitFault, string, string]>([
       ["lost on the way back", "took place", "replayed"],
