@@ -16,6 +16,9 @@ interface PendingStatement {
   reject(reason: unknown): void;
 }
 
+/** After a pause this long the end of a connection may lie unread, ms. */
+const lull = 50;
+
 /** A connection that `postgres` has reserved. */
 export class ReservedSession<C extends ReservedConnection> implements Session<C> {
   readonly #connection: C;
@@ -24,6 +27,7 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
   readonly #closed: Deferred<never> = deferred();
   #lost = false;
   #over = false;
+  #spoke = performance.now();
 
   constructor(connection: C) {
     this.#connection = connection;
@@ -99,6 +103,7 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
     try {
       // What waits behind another statement is forgotten by the driver when the connection closes.
       const rows = await Promise.race([this.#connection.unsafe(text, values, options), this.#closed.promise]);
+      this.#spoke = performance.now();
       return { rows, command: rows.command };
     } catch (error) {
       this.#notice(error);
@@ -144,10 +149,12 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
     return made;
   }
 
-  // Lets the driver read what has come before anything is sent: if that is the connection's end, nothing must be any more
-  // (see #notice). However short the pause was: the handler may just have waited for what ended it.
+  // Lets the driver read what came while this process stood still or was busy elsewhere: if that is the connection's end,
+  // nothing must be sent any more (see #notice).
   async #caughtUp(): Promise<void> {
+    if (performance.now() - this.#spoke < lull) return;
     for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);
+    this.#spoke = performance.now();
   }
 }
 
