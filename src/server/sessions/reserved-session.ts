@@ -1,4 +1,3 @@
-import { type Deferred, deferred } from "../deferred.js";
 import type { QueryResult, ReservedConnection } from "../driver.js";
 import { isConnectionFailure, isFatal, sqlState } from "../failure.js";
 import { beginning, controlsTransaction, notTheirs, notTheirsToEnd, type Session, transactionOver } from "./session.js";
@@ -23,15 +22,12 @@ const lull = 50;
 export class ReservedSession<C extends ReservedConnection> implements Session<C> {
   readonly #connection: C;
   #socketed: Socketed | undefined;
-  /** Rejects when the connection is closed. */
-  readonly #closed: Deferred<never> = deferred();
   #lost = false;
   #over = false;
   #spoke = performance.now();
 
   constructor(connection: C) {
     this.#connection = connection;
-    this.#closed.promise.catch(() => {});
   }
 
   get lost(): boolean {
@@ -64,7 +60,6 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
       this.#socketed = socketed;
       socketed.onclose = () => {
         this.#lost = true;
-        this.#closed.reject(lostConnection());
       };
       return true;
     };
@@ -101,8 +96,7 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
     await this.#caughtUp();
     if (this.#lost) throw lostConnection();
     try {
-      // What waits behind another statement is forgotten by the driver when the connection closes.
-      const rows = await Promise.race([this.#connection.unsafe(text, values, options), this.#closed.promise]);
+      const rows = await this.#connection.unsafe(text, values, options);
       this.#spoke = performance.now();
       return { rows, command: rows.command };
     } catch (error) {
@@ -141,10 +135,7 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
       await this.#caughtUp();
       if (this.#over || this.#lost) one.reject(this.#over ? transactionOver() : lostConnection());
       else if (controlsTransaction(one.strings[0])) one.reject(notTheirsToEnd());
-      else {
-        send(one);
-        this.#closed.promise.catch((error) => one.reject(error));
-      }
+      else send(one);
     };
     return made;
   }
