@@ -1,11 +1,8 @@
+import { type Deferred, deferred } from "../deferred.js";
 import type { QueryResult, ReservedConnection } from "../driver.js";
 import { isConnectionFailure, isFatal, sqlState } from "../failure.js";
+import type { DriverConnection } from "./reserve.js";
 import { beginning, controlsTransaction, notTheirs, notTheirsToEnd, type Session, transactionOver } from "./session.js";
-
-/** The driver's own view of a connection: what tells that it was closed. */
-interface Socketed {
-  onclose: (() => void) | null;
-}
 
 /** A statement of the driver's, not sent before it is awaited. */
 interface PendingStatement {
@@ -21,13 +18,19 @@ const lull = 50;
 /** A connection that `postgres` has reserved. */
 export class ReservedSession<C extends ReservedConnection> implements Session<C> {
   readonly #connection: C;
-  #socketed: Socketed | undefined;
+  readonly #lostOnes: Set<DriverConnection>;
+  #driven: DriverConnection | undefined;
+  /** Rejects when the connection is closed. */
+  readonly #closed: Deferred<never> = deferred();
   #lost = false;
   #over = false;
   #spoke = performance.now();
 
-  constructor(connection: C) {
+  /** @param lostOnes - where a connection is put that is lost, and taken from when it serves again */
+  constructor(connection: C, lostOnes: Set<DriverConnection>) {
     this.#connection = connection;
+    this.#lostOnes = lostOnes;
+    this.#closed.promise.catch(() => {});
   }
 
   get lost(): boolean {
@@ -56,10 +59,13 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
   begin(settings?: string): Promise<QueryResult> {
     // The driver tells nobody that a reserved connection was closed; a statement on it would then end the process, and
     // giving it back would spoil the pool. Its own transactions learn of it in this way.
-    const onexecute = (socketed: Socketed): boolean => {
-      this.#socketed = socketed;
-      socketed.onclose = () => {
+    const onexecute = (driven: DriverConnection): boolean => {
+      this.#driven = driven;
+      this.#lostOnes.delete(driven);
+      driven.onclose = () => {
         this.#lost = true;
+        this.#lostOnes.add(driven);
+        this.#closed.reject(lostConnection());
       };
       return true;
     };
@@ -84,7 +90,7 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
       this.#terminate();
       return;
     }
-    if (this.#socketed !== undefined) this.#socketed.onclose = null;
+    if (this.#driven !== undefined) this.#driven.onclose = null;
     this.#connection.release();
   }
 
@@ -96,7 +102,8 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
     await this.#caughtUp();
     if (this.#lost) throw lostConnection();
     try {
-      const rows = await this.#connection.unsafe(text, values, options);
+      // What waits behind another statement is forgotten by the driver when the connection closes.
+      const rows = await Promise.race([this.#connection.unsafe(text, values, options), this.#closed.promise]);
       this.#spoke = performance.now();
       return { rows, command: rows.command };
     } catch (error) {
@@ -135,7 +142,10 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
       await this.#caughtUp();
       if (this.#over || this.#lost) one.reject(this.#over ? transactionOver() : lostConnection());
       else if (controlsTransaction(one.strings[0])) one.reject(notTheirsToEnd());
-      else send(one);
+      else {
+        send(one);
+        this.#closed.promise.catch((error) => one.reject(error));
+      }
     };
     return made;
   }

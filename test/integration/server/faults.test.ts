@@ -67,20 +67,25 @@ describe.each(drivers)("on $name,", (driver) => {
     it.each([
       ...(endsTheProcess ? [] : [["and the handler notices", true] as const]),
       ["and the handler does not", false] as const,
-    ])("before the commit %s leaves nothing, and the key runs again at once", async (_, notices) => {
-      const key = v7();
-      const run = engine.run(request(key), async (execution) => {
-        await effect()(execution);
-        await cut(execution.tx);
-        if (notices) await opened.query(execution.tx, "SELECT 1");
-        return created;
-      });
-      expect(await run).toMatchObject({ kind: "unavailable", status: 503 });
-      expect(await fixture.effects(key)).toBe(0);
-      expect(await fixture.records(sortableKey(key))).toBe(0);
-      expect((await engine.run(request(key), effect())).kind).toBe("executed");
-      expect(await fixture.effects(key)).toBe(1);
-    });
+    ])(
+      "before the commit %s leaves nothing, and the key runs again at once",
+      async (_, notices) => {
+        const key = v7();
+        const run = engine.run(request(key), async (execution) => {
+          await effect()(execution);
+          await cut(execution.tx);
+          if (notices) await opened.query(execution.tx, "SELECT 1");
+          return created;
+        });
+        expect(await run).toMatchObject({ kind: "unavailable", status: 503 });
+        expect(await fixture.effects(key)).toBe(0);
+        expect(await fixture.records(sortableKey(key))).toBe(0);
+        expect((await engine.run(request(key), effect())).kind).toBe("executed");
+        expect(await fixture.effects(key)).toBe(1);
+        // Less than handlerTimeout, which would come to the rescue of a statement that waits for ever.
+      },
+      30_000,
+    );
 
     it.each<[CommitFault, string, string]>([
       ["lost on the way back", "took place", "replayed"],
@@ -231,6 +236,12 @@ describe.each(drivers)("on $name,", (driver) => {
     const faults: Handler<unknown>[] = [
       async ({ tx }) => {
         await cut(tx);
+        return created;
+      },
+      async ({ tx }) => {
+        const [{ pid }] = await one.query(tx, "SELECT pg_backend_pid() AS pid");
+        // It hears of its end in the answer to a statement.
+        await one.query(tx, "SELECT pg_terminate_backend($1)", [pid]);
         return created;
       },
       async ({ tx }) => {
