@@ -1,14 +1,7 @@
 import { SamekeyError } from "../errors.js";
+import { causes } from "../postgres/fatal.js";
 
 /** What an error says about the transaction it ended. ORMs wrap what the driver threw: causes are looked through. */
-
-function* causes(error: unknown): Generator<object> {
-  const seen = new Set<unknown>();
-  for (let one = error; typeof one === "object" && one !== null && !seen.has(one); one = (one as Error).cause) {
-    seen.add(one);
-    yield one;
-  }
-}
 
 /** The five-character SQLSTATE that Postgres gave; undefined where the error is not the database's. */
 export function sqlState(error: unknown): string | undefined {
@@ -23,15 +16,6 @@ export function sqlState(error: unknown): string | undefined {
 /** Whether Postgres itself said that the connection or the server goes: shut down, cut off, out of connections. */
 export function isConnectionState(error: unknown): boolean {
   return /^(08|57P|53|25P03|25P04|58)/.test(sqlState(error) ?? "");
-}
-
-/** Whether the session ended with it, by Postgres' word or a pooler's; PgBouncer knows the older of the fields only. */
-export function isFatal(error: unknown): boolean {
-  for (const one of causes(error)) {
-    const { severity, severity_local } = one as { severity?: unknown; severity_local?: unknown };
-    if (/^(FATAL|PANIC)$/.test(String(severity ?? severity_local))) return true;
-  }
-  return false;
 }
 
 /**

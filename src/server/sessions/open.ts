@@ -1,3 +1,5 @@
+import { reserve } from "../../postgres/reserve.js";
+import { Watch } from "../../postgres/watch.js";
 import type {
   AnyDatabase,
   Connection,
@@ -8,7 +10,6 @@ import type {
 } from "../driver.js";
 import { OwnedSession } from "./owned-session.js";
 import { PoolSession } from "./pool-session.js";
-import { lostOf, reserve } from "./reserve.js";
 import { ReservedSession } from "./reserved-session.js";
 import type { Sessions } from "./session.js";
 
@@ -21,7 +22,7 @@ export function sessionsOf<Tx>(db: AnyDatabase): Sessions<Tx> | undefined {
   }
   if (has("reserve")) {
     const from = db as ReservingDatabase<Tx & ReservedConnection>;
-    return { connect: async () => new ReservedSession(await reserve(from), lostOf(from)) };
+    return { connect: async () => new ReservedSession(await reserve(from), new Watch(from)) };
   }
   if (has("connect")) {
     const from = db as Database<Tx & Connection>;

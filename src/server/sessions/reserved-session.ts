@@ -1,7 +1,7 @@
-import { type Deferred, deferred } from "../deferred.js";
+import { isFatal } from "../../postgres/fatal.js";
+import { closedError, type Watch } from "../../postgres/watch.js";
 import type { QueryResult, ReservedConnection } from "../driver.js";
-import { isConnectionFailure, isFatal, sqlState } from "../failure.js";
-import type { DriverConnection } from "./reserve.js";
+import { isConnectionFailure, sqlState } from "../failure.js";
 import { beginning, controlsTransaction, notTheirs, notTheirsToEnd, type Session, transactionOver } from "./session.js";
 
 /** A statement of the driver's, not sent before it is awaited. */
@@ -18,23 +18,19 @@ const lull = 50;
 /** A connection that `postgres` has reserved. */
 export class ReservedSession<C extends ReservedConnection> implements Session<C> {
   readonly #connection: C;
-  readonly #lostOnes: Set<DriverConnection>;
-  #driven: DriverConnection | undefined;
-  /** Rejects when the connection is closed. */
-  readonly #closed: Deferred<never> = deferred();
+  readonly #watch: Watch;
+  /** A statement has told so; the watch hears of it a moment later. */
   #lost = false;
   #over = false;
   #spoke = performance.now();
 
-  /** @param lostOnes - where a connection is put that is lost, and taken from when it serves again */
-  constructor(connection: C, lostOnes: Set<DriverConnection>) {
+  constructor(connection: C, watch: Watch) {
     this.#connection = connection;
-    this.#lostOnes = lostOnes;
-    this.#closed.promise.catch(() => {});
+    this.#watch = watch;
   }
 
   get lost(): boolean {
-    return this.#lost;
+    return this.#lost || this.#watch.lost;
   }
 
   get tx(): C {
@@ -57,19 +53,7 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
   }
 
   begin(settings?: string): Promise<QueryResult> {
-    // The driver tells nobody that a reserved connection was closed; a statement on it would then end the process, and
-    // giving it back would spoil the pool. Its own transactions learn of it in this way.
-    const onexecute = (driven: DriverConnection): boolean => {
-      this.#driven = driven;
-      this.#lostOnes.delete(driven);
-      driven.onclose = () => {
-        this.#lost = true;
-        this.#lostOnes.add(driven);
-        this.#closed.reject(lostConnection());
-      };
-      return true;
-    };
-    return this.#send(beginning(settings), [], { onexecute } as object);
+    return this.#send(beginning(settings), [], this.#watch.options);
   }
 
   commit(): Promise<QueryResult> {
@@ -85,12 +69,12 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
   release(destroy = false): void {
     this.#over = true;
     // The driver has taken a closed connection back already.
-    if (this.#lost) return;
+    if (this.lost) return;
     if (destroy) {
       this.#terminate();
       return;
     }
-    if (this.#driven !== undefined) this.#driven.onclose = null;
+    this.#watch.end();
     this.#connection.release();
   }
 
@@ -100,10 +84,9 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
 
   async #send(text: string, values: unknown[], options: { prepare?: boolean }): Promise<QueryResult> {
     await this.#caughtUp();
-    if (this.#lost) throw lostConnection();
+    if (this.lost) throw closedError();
     try {
-      // What waits behind another statement is forgotten by the driver when the connection closes.
-      const rows = await Promise.race([this.#connection.unsafe(text, values, options), this.#closed.promise]);
+      const rows = await Promise.race([this.#connection.unsafe(text, values, options), this.#watch.closed]);
       this.#spoke = performance.now();
       return { rows, command: rows.command };
     } catch (error) {
@@ -140,11 +123,11 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
     };
     statement.handler = async (one) => {
       await this.#caughtUp();
-      if (this.#over || this.#lost) one.reject(this.#over ? transactionOver() : lostConnection());
+      if (this.#over || this.lost) one.reject(this.#over ? transactionOver() : closedError());
       else if (controlsTransaction(one.strings[0])) one.reject(notTheirsToEnd());
       else {
         send(one);
-        this.#closed.promise.catch((error) => one.reject(error));
+        this.#watch.closed.catch((error) => one.reject(error));
       }
     };
     return made;
@@ -157,8 +140,4 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
     for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);
     this.#spoke = performance.now();
   }
-}
-
-function lostConnection(): Error {
-  return Object.assign(new Error("the connection was closed"), { code: "CONNECTION_CLOSED" });
 }

@@ -1,6 +1,8 @@
 /** What the store needs of a Postgres driver, and no more: no driver is imported. */
 
 import { StoreError } from "../../errors.js";
+import { reserve } from "../../postgres/reserve.js";
+import { Watch } from "../../postgres/watch.js";
 import type { CallerTransaction, Clock } from "../../store.js";
 import { PostgresFailure } from "./failure.js";
 
@@ -78,7 +80,7 @@ export async function connect(pool: PostgresPool | PostgresJs, clock: Clock): Pr
 
 async function take(pool: PostgresPool | PostgresJs): Promise<Session> {
   try {
-    return "reserve" in pool ? reserved(await pool.reserve()) : pooled(await pool.connect());
+    return "reserve" in pool ? reserved(await reserve(pool), new Watch(pool)) : pooled(await pool.connect());
   } catch (cause) {
     throw new PostgresFailure(cause);
   }
@@ -105,15 +107,24 @@ function pooled(connection: PostgresConnection): Session {
   };
 }
 
-function reserved(sql: ReservedPostgresJs): Session {
+function reserved(sql: ReservedPostgresJs, watch: Watch): Session {
   let released = false;
+  // One without values, to be watched by; it goes along with whatever comes first.
+  const watched = sql as { unsafe(text: string, values: never[], options: object): PromiseLike<unknown> };
+  watched.unsafe("select 1", [], watch.options).then(
+    () => {},
+    () => {},
+  );
   return {
-    query: (text, ...values) => answer(values.length > 0 ? sql.unsafe(text, values as never[]) : sql.unsafe(text)),
+    query: (text, ...values) =>
+      answer(Promise.race([values.length > 0 ? sql.unsafe(text, values as never[]) : sql.unsafe(text), watch.closed])),
     release(broken) {
       if (released) return;
       released = true;
       // postgres.js takes a connection that is lost out by itself; to give it back would be to use it again.
-      if (!broken) sql.release();
+      if (broken || watch.lost) return;
+      watch.end();
+      sql.release();
     },
   };
 }
