@@ -101,6 +101,29 @@ test("postgres.js, too, goes on with another connection after one was lost durin
   expect(await store.counts()).toEqual({ pending: 3 });
 });
 
+test("postgres.js with a pool of one goes on after its connection ended in the middle of a statement", async () => {
+  const sql = postgres(at.url, { max: 1, onnotice: () => {} });
+  onTestFinished(() => sql.end({ timeout: 0 }));
+  const store = postgresStore({ pool: sql, schema: "cut" });
+  await store.open({ name: at.name, clock });
+  onTestFinished(() => store.close());
+  const { record } = await store.insert(newRecord());
+  const { asked } = await inTransaction(at.pool, async (tx) => {
+    await tx.query("lock table cut.operations in access exclusive mode");
+    const asked = store.get(record.id).catch((reason: unknown) => reason);
+    const pid = await vi.waitFor(async () => {
+      const { rows } = await at.pool.query("select pid from pg_locks where not granted");
+      expect(rows).toHaveLength(1);
+      return rows[0].pid;
+    }, soon);
+    await at.pool.query("select pg_terminate_backend($1)", [pid]);
+    return { asked };
+  });
+  // What only reads is asked once more by the store itself, on whatever connection the pool has then.
+  expect(await asked).toEqual(record);
+  expect(await store.get(record.id)).toEqual(record);
+});
+
 test("what was given up as stalled is not committed after all, on a connection that postgres.js cannot close", async () => {
   const sql = postgres(at.url, { max: 2, onnotice: () => {} });
   onTestFinished(() => sql.end({ timeout: 0 }));
