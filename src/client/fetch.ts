@@ -54,7 +54,9 @@ export function createFetch(parts: FetchParts): SdkFetch {
     const terms = readTerms(init as RequestInit, request, url.origin === parts.pageOrigin());
     const signal = (init.signal === undefined ? request?.signal : init.signal) ?? undefined;
     signal?.throwIfAborted();
-    const { lane, deadline, owner = parts.owner(), intent = scope.intent(call) } = init;
+    // What a library does not know of its caller's options it may have put on the Request.
+    const said: SdkFetchInit = { ...(request as object), ...init };
+    const { lane, deadline, owner = parts.owner(), intent = scope.intent(call) } = said;
     const operation = options.undeclared(FETCH);
     const carried = headers.get(operation.header);
     headers.delete(operation.header);
@@ -73,7 +75,7 @@ export function createFetch(parts: FetchParts): SdkFetch {
     const body = read && given === undefined && read.bytes.byteLength === 0 ? undefined : (read?.bytes ?? given);
     const draft = createDraft(
       body,
-      { intent, lane, deadline, headers, key, owner: init.owner },
+      { intent, lane, deadline, headers, key, owner: said.owner },
       {
         operation,
         baseUrl: undefined,
