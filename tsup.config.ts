@@ -25,4 +25,8 @@ export default defineConfig({
   // esbuild strips `node:` by default, and `node:sqlite` exists under no other name.
   removeNodeProtocol: false,
   external: [/^node:/],
+  // Where the crash matrix ends processes: see src/core/fault-point.ts.
+  esbuildOptions(options) {
+    options.dropLabels = ["FAULT"];
+  },
 });

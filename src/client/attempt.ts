@@ -1,5 +1,6 @@
 import ky from "ky";
 import { isReplay, readAnswer, type Signal, speaksForKey } from "../core/classify.js";
+import { faultPoint } from "../core/fault-point.js";
 import { keyedBody, keyedUrl } from "../core/key.js";
 import type { ProfileRequest } from "../core/profile.js";
 import type { BlockedBy, OperationRecord, StoredResponse } from "../core/record.js";
@@ -115,7 +116,8 @@ async function send(record: OperationRecord, env: AttemptEnvironment, progress: 
     if (!env.mayBeSent(record)) throw foreign;
     signal.throwIfAborted();
     progress.sent++;
-    return env.fetch(url, {
+    FAULT: faultPoint("send:before");
+    const sent = env.fetch(url, {
       ...env.hints,
       ...what,
       headers,
@@ -123,6 +125,8 @@ async function send(record: OperationRecord, env: AttemptEnvironment, progress: 
       signal,
       ...(request.credentials && { credentials: request.credentials }),
     });
+    FAULT: faultPoint("send:after");
+    return sent;
   };
   const write = (url: string): Promise<Response> => once(keyedUrl(wire, url), { method: request.method, body });
   const result = await readWhole(await follow(record, env, write), progress, env);

@@ -1,3 +1,4 @@
+import { faultPoint } from "../core/fault-point.js";
 import { isSettled, type NewRecord, needsSync, type OperationRecord, scheduleOf } from "../core/record.js";
 import { type OperationEvent, transition } from "../core/transition.js";
 import { SamekeyError, type StoreCode, StoreError } from "../errors.js";
@@ -96,11 +97,13 @@ export class Journal {
 
   /** @throws StoreError when it cannot be known that the record is durable */
   insert(record: NewRecord): Promise<Inserted> {
+    FAULT: faultPoint("record:before");
     const inserting = this.#ready ? this.#ready.insert(record) : this.open().then((store) => store.insert(record));
     return inserting.then(this.#inserted, notDurable);
   }
 
   readonly #inserted = (inserted: Inserted): Inserted => {
+    FAULT: faultPoint("record:after");
     if (this.#store) this.#noticeReset(this.#store);
     if (!inserted.joined) this.#announce(undefined, inserted.record);
     return inserted;

@@ -1,4 +1,5 @@
 import pRetry from "p-retry";
+import { faultPoint } from "../core/fault-point.js";
 import { mintUuid } from "../core/key.js";
 import { isTimely } from "../core/moves.js";
 import { hasOutcome, isDue, isHeld, isSettled, type OperationRecord } from "../core/record.js";
@@ -330,12 +331,14 @@ export class Worker {
       mint: this.#mint(at),
       waiting: waits(),
     });
+    FAULT: faultPoint("settle:before");
     // Started before the slot is given back, so that the next claim can share the write's transaction.
     const writing = this.#insist(() => journal.change(record.id, event, record));
     const isOutage = gate.leave(record.origin, result.health);
     this.onProgress();
     journal.foretell(record, event);
     const after = (await writing) ?? record;
+    FAULT: faultPoint("settle:after");
     const { id, name, origin } = record;
     if (result.fault) for (const live of journal.livesOf(id)) live.tell(result.fault);
     const cause = nameOf(result.error) ?? (result.status && `HTTP ${result.status}`);

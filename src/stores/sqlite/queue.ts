@@ -1,5 +1,6 @@
 /** Group commit: what is called in one turn of the event loop is committed together, and synced once. */
 
+import { faultPoint } from "../../core/fault-point.js";
 import { StoreError } from "../../errors.js";
 import type { Clock } from "../../store.js";
 import type { SqliteDatabase } from "./driver.js";
@@ -139,11 +140,13 @@ export class Queue {
     if (writes) this.#level(strict);
     this.#tx.reset(strict);
     this.#begin(writes);
+    FAULT: if (writes) faultPoint("group:begun");
     try {
       for (const job of batch) {
         const before = this.#tx.writes;
         try {
           answers.push(job.work.run(this.#tx));
+          FAULT: if (job.work.writes) faultPoint("group:row");
         } catch (error) {
           if (this.#tx.writes > before || sqliteCode(error) !== undefined || error instanceof NeedsStrict) throw error;
           answers.push(error);
@@ -155,7 +158,9 @@ export class Queue {
       this.#rollback();
       throw error;
     }
+    FAULT: if (writes) faultPoint("group:commit");
     this.#end();
+    FAULT: if (writes) faultPoint("group:committed");
     batch.forEach((job, i) => {
       if (failed.has(job)) job.reject(answers[i]);
       else job.resolve(answers[i] as never);

@@ -1,0 +1,118 @@
+import { createHash } from "node:crypto";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Kind } from "./errand.js";
+
+/** Where a request stands, seen from the server; processes are ended there as well as at their own points. */
+export const MOMENTS = [
+  "request:head",
+  "request:part",
+  "request:whole",
+  "effect:committed",
+  "answer:head",
+  "answer:part",
+  "answer:whole",
+] as const;
+
+export type Moment = (typeof MOMENTS)[number];
+
+/** What the server knows of one order. */
+export interface Seen {
+  readonly keys: Set<string>;
+  readonly bodies: Set<string>;
+  /** How often it was carried out, or refused: once for each key that it came with. */
+  decisions: number;
+}
+
+export interface Server {
+  readonly url: string;
+  /** By order. */
+  readonly seen: ReadonlyMap<string, Seen>;
+  /** Requests that arrived while another with the same key was still open. */
+  readonly overlaps: number;
+  /** Called at each moment, and waited for. */
+  onMoment: (moment: Moment) => unknown;
+  close(): Promise<void>;
+}
+
+/** A server that keeps its side of the contract: one decision for each key, and the same answer ever after. */
+export async function startServer(): Promise<Server> {
+  const seen = new Map<string, Seen>();
+  const decided = new Map<string, { readonly status: number; readonly body: string; readonly sha256: string }>();
+  const open = new Map<string, number>();
+  const away = new Set<string>();
+  let overlaps = 0;
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const key = String(request.headers["idempotency-key"]);
+    const others = open.get(key) ?? 0;
+    if (others > 0) overlaps++;
+    open.set(key, others + 1);
+    response.once("close", () => open.set(key, (open.get(key) ?? 1) - 1));
+    const [, order = ""] = request.url?.match(/^\/orders\/(.+)$/) ?? [];
+    const news = seen.get(order) ?? { keys: new Set(), bodies: new Set(), decisions: 0 };
+    seen.set(order, news);
+    news.keys.add(key);
+    await server.onMoment("request:head");
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) {
+      chunks.push(chunk as Buffer);
+      if (!request.complete) await server.onMoment("request:part");
+    }
+    const bytes = Buffer.concat(chunks);
+    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    const { kind } = JSON.parse(bytes.toString()) as { kind: Kind };
+    news.bodies.add(sha256);
+    await server.onMoment("request:whole");
+    // Nobody is there any more, and nothing has been done yet.
+    if (response.destroyed) return;
+    if (kind === "flaky" && !away.has(key)) {
+      away.add(key);
+      response.writeHead(503).end();
+      return;
+    }
+    const known = decided.get(key);
+    if (known && known.sha256 !== sha256) {
+      response.writeHead(422).end();
+      return;
+    }
+    const answer = known ?? { status: kind === "refused" ? 402 : 201, body: JSON.stringify({ order, kind }), sha256 };
+    if (!known) {
+      decided.set(key, answer);
+      news.decisions++;
+    }
+    await server.onMoment("effect:committed");
+    response.writeHead(answer.status, {
+      "content-type": "application/json",
+      "content-length": Buffer.byteLength(answer.body),
+      "idempotency-status": known ? "replayed" : "executed",
+    });
+    response.flushHeaders();
+    await server.onMoment("answer:head");
+    const half = answer.body.length / 2;
+    await new Promise((done) => response.write(answer.body.slice(0, half), done));
+    await server.onMoment("answer:part");
+    await new Promise<void>((done) => response.end(answer.body.slice(half), done));
+    await server.onMoment("answer:whole");
+  }
+
+  const listener = createServer((request, response) => {
+    // A client that dies in the middle of its request is none of the server's business.
+    handle(request, response).catch(() => response.destroy());
+  });
+  await new Promise<void>((done) => listener.listen(0, "127.0.0.1", done));
+  const { port } = listener.address() as { port: number };
+  const server: Server = {
+    url: `http://127.0.0.1:${port}`,
+    seen,
+    get overlaps() {
+      return overlaps;
+    },
+    onMoment: () => undefined,
+    close: async () => {
+      const closed = new Promise((done) => listener.close(done));
+      listener.closeAllConnections();
+      await closed;
+    },
+  };
+  return server;
+}
