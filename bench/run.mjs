@@ -13,10 +13,11 @@ const parts = ["save", "send", "alone", "browser", "lanes", "resume", "size"];
 
 const words = process.argv.slice(2);
 const quick = words.includes("--quick");
+const json = words.includes("--json");
 const named = words.filter((word) => !word.startsWith("-"));
 const unknown = named.filter((name) => !parts.includes(name));
 if (unknown.length > 0) {
-  console.error(`unknown: ${unknown.join(", ")}. There are: ${parts.join(", ")}; and --quick`);
+  console.error(`unknown: ${unknown.join(", ")}. There are: ${parts.join(", ")}; and --quick, --json`);
   process.exit(2);
 }
 
@@ -39,7 +40,8 @@ for (const name of parts.filter((part) => named.length === 0 || named.includes(p
   ]);
   const seconds = Math.round((performance.now() - started) / 1000);
   results.push({ name, rows, seconds });
-  print(name, rows, seconds);
+  if (!json) print(name, rows, seconds);
 }
+if (json) console.log(JSON.stringify(results.flatMap(({ rows }) => rows)));
 // Parts, or a quick look, are not worth keeping.
 if (named.length === 0 && !quick) write(join(root, "bench/README.md"), results, before, machine());
