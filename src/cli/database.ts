@@ -24,7 +24,7 @@ export const urlOf = ({ databaseUrl }: DatabaseOptions): string | undefined =>
 
 /** Lends the database to `work`. */
 export async function onDatabase<T>(options: DatabaseOptions, work: (db: Sessions) => Promise<T>): Promise<T> {
-  const pool = await open(urlOf(options));
+  const pool = await openPool(urlOf(options));
   try {
     return await work(sessionsOf(pool) as Sessions);
   } finally {
@@ -32,8 +32,12 @@ export async function onDatabase<T>(options: DatabaseOptions, work: (db: Session
   }
 }
 
-/** @throws MisuseError `bad_option` */
-async function open(url: string | undefined): Promise<Pool> {
+/**
+ * A pool of pg on the database of that URL; without one, where pg itself looks.
+ *
+ * @throws MisuseError `bad_option`
+ */
+export async function openPool(url: string | undefined): Promise<Pool> {
   // A path is a socket, for pg.
   if (url !== undefined && !url.startsWith("/") && !URL.canParse(url)) {
     throw new MisuseError("bad_option", {

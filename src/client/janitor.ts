@@ -11,9 +11,15 @@ const STEP = 100;
  * Drops what is past its keep time, in small steps: bodies and answers first, the memory of the intent later. Only
  * settled records whose hook has had them.
  *
+ * @param onStep - told of every step how many records were removed or stripped so far
  * @returns how many records were removed or stripped
  */
-export async function prune(journal: Journal, options: ResolvedOptions, platform: Platform): Promise<number> {
+export async function prune(
+  journal: Pick<Journal, "open" | "update">,
+  options: Pick<ResolvedOptions, "clock" | "keepFor" | "rememberIntents">,
+  platform: Pick<Platform, "digest">,
+  onStep?: (pruned: number) => void,
+): Promise<number> {
   const store = await journal.open();
   const settledBefore = options.clock.now() - options.keepFor;
   const forgottenBefore = settledBefore - options.rememberIntents;
@@ -36,6 +42,7 @@ export async function prune(journal: Journal, options: ResolvedOptions, platform
       return journal.update(target.id, (standing) => (isPrunable(standing) ? change(standing) : standing));
     });
     await Promise.all(writes);
+    onStep?.(pruned);
   }
   return pruned;
 }

@@ -1,4 +1,6 @@
+import { mintUuid, successorIdOf } from "../core/key.js";
 import { hasOutcome, isUncertain, type OperationRecord } from "../core/record.js";
+import { successorOf } from "../core/reissue.js";
 import { type OperationEvent, transition } from "../core/transition.js";
 import { CanceledError, MisuseError, PendingError, SamekeyError, UnknownOutcomeError } from "../errors.js";
 import { unknownOperation, waitOption } from "./checks.js";
@@ -97,6 +99,19 @@ export class Operator {
     );
     if (!record) throw unknownOperation(id);
     await worker.released(record);
+    return record;
+  }
+
+  /** Another operation in the place of one that was given up. Interrupted between the two writes, it is done by asking again. */
+  async reissue(id: string, reason: string): Promise<OperationRecord> {
+    const { journal, options, worker } = this.#parts;
+    const old = await this.decide(id, (common, standing) => {
+      return { ...common, type: "reissue", reason, serverAt: worker.serverTime(standing) };
+    });
+    const at = options.clock.now();
+    const key = mintUuid(old.wire.mint === "v4" ? "v4" : "v7", at, options.random);
+    const { record, joined } = await journal.insert(successorOf(old, { id: successorIdOf(id), key, at }));
+    if (joined === "intent" || joined === "key") throw new MisuseError("intent_mismatch", { record });
     return record;
   }
 

@@ -123,6 +123,17 @@ export interface Sdk<Ops extends Operations = Operations> extends AsyncDisposabl
   discard(id: string, why: { readonly reason: string }): Promise<OperationRecord>;
   /** Records what someone found out about an operation of unknown outcome. */
   reconcile(id: string, outcome: "applied" | "not-applied"): Promise<OperationRecord>;
+  /**
+   * Records a new operation in the place of one that was given up: the same request under a new key, linked to it by
+   * `reissueOf`. To be used once it is known that the old one was not applied; said twice, it is recorded once.
+   *
+   * @param why - what was found out, and how; kept with the old record
+   * @returns the new record, which is sent like any other
+   * @throws MisuseError `in_flight` while the old one is alive, `already_sent` when it was applied, `body_not_replayable`
+   * when its body is gone, `intent_mismatch` when another operation has its intent or key by now
+   * @throws UnknownOutcomeError `attempts` while the server remembers the key: `retry` asks under the same one
+   */
+  reissue(id: string, why: { readonly afterReconciling: string }): Promise<OperationRecord>;
   /** Hands an operation to another owner. */
   adopt(id: string, owner: string): Promise<OperationRecord>;
   /**
@@ -321,6 +332,13 @@ class SamekeySdk {
   async reconcile(id: string, outcome: "applied" | "not-applied"): Promise<OperationRecord> {
     if (outcome !== "applied" && outcome !== "not-applied") bad('`reconcile` takes "applied" or "not-applied"');
     return this.#operator.decide(id, (common) => ({ ...common, type: "reconcile", outcome }));
+  }
+
+  async reissue(id: string, why: { readonly afterReconciling: string }): Promise<OperationRecord> {
+    const reason = why?.afterReconciling;
+    if (typeof reason !== "string" || reason === "")
+      bad("`reissue` needs `afterReconciling`: what was found out, and how");
+    return this.#operator.reissue(id, reason);
   }
 
   async adopt(id: string, owner: string): Promise<OperationRecord> {

@@ -59,6 +59,8 @@ export type OperationEvent =
   | ({ readonly type: "cancel"; readonly at: number } & Hooked)
   | ({ readonly type: "discard"; readonly at: number; readonly reason: string } & Hooked)
   | ({ readonly type: "reconcile"; readonly at: number; readonly outcome: "applied" | "not-applied" } & Hooked)
+  /** Another operation takes its place; whoever says so has found out that it was not applied. */
+  | ({ readonly type: "reissue"; readonly reason: string } & Timed & Hooked)
   | { readonly type: "adopt"; readonly owner: string }
   /** Its `settled` hook has had it. */
   | {

@@ -23,6 +23,11 @@ export function deriveKey(owner: string, name: string, intent: string): string {
   return v5(JSON.stringify([owner, name, intent]), NAMESPACE);
 }
 
+/** The id of the operation that takes another's place: always the same, so that there is only one. */
+export function successorIdOf(id: string): string {
+  return v5(JSON.stringify(["reissue", id]), NAMESPACE);
+}
+
 /**
  * Checks a caller's own key: 1–255 visible ASCII characters, so that no proxy, header parser or database changes it.
  *

@@ -3,7 +3,7 @@
  *
  * A pending record is claimed (`claim`), its attempt begins (`begin`: the "may have been sent" mark), and the attempt
  * ends as `unsent` or `answer`. Answers settle it, send it round again, or block it. People `retry`, `cancel`,
- * `discard`, `reconcile` and `adopt`. `deliver` ends the work on a settled record.
+ * `discard`, `reconcile`, `reissue` and `adopt`. `deliver` ends the work on a settled record.
  *
  * Uncertainty is sticky: `uncertainSince` is set by the first attempt that may have been applied and never unset.
  */
@@ -13,6 +13,7 @@ import { adopt, cancel, discard, reconcile, retry } from "./decisions.js";
 import type { EventOf, OperationEvent } from "./event.js";
 import { doubt, endOf, remember, settle } from "./moves.js";
 import { hasOutcome, isUncertain, type OperationRecord, windowMargin } from "./record.js";
+import { giveWay } from "./reissue.js";
 
 export type { Mint, OperationEvent } from "./event.js";
 
@@ -49,6 +50,8 @@ export function transition(record: OperationRecord, event: OperationEvent): Oper
       return discard(record, event);
     case "reconcile":
       return reconcile(record, event);
+    case "reissue":
+      return giveWay(record, event);
     case "adopt":
       return adopt(record, event);
     case "deliver":

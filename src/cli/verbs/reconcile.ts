@@ -1,0 +1,21 @@
+import { Argument, Command } from "commander";
+import { say } from "../operations/output.js";
+import { inPlace, type PlaceOptions, withPlace } from "../operations/place.js";
+import { standing } from "../operations/story.js";
+import { safe } from "../operations/text.js";
+
+/** `samekey reconcile` */
+export function reconcileCommand(): Command {
+  return withPlace(new Command("reconcile"))
+    .argument("<id>", "the operation's id")
+    .addArgument(new Argument("<outcome>", "what was found out").choices(["applied", "not-applied"]))
+    .description("record what someone found out about an operation of unknown outcome")
+    .action(act);
+}
+
+async function act(id: string, outcome: "applied" | "not-applied", options: PlaceOptions): Promise<void> {
+  await inPlace(options, async ({ sdk }) => {
+    const record = await sdk.reconcile(id, outcome);
+    await say(`${id}  ${safe(record.name)}  ${standing(record)}`);
+  });
+}

@@ -1,0 +1,29 @@
+import { Command } from "commander";
+import { say } from "../operations/output.js";
+import { inPlace, type PlaceOptions, withPlace } from "../operations/place.js";
+import { recordOf } from "../operations/record.js";
+import { story } from "../operations/story.js";
+import { view } from "../operations/view.js";
+
+interface ShowOptions extends PlaceOptions {
+  readonly json?: true;
+  readonly bodies?: true;
+}
+
+/** `samekey show` */
+export function showCommand(): Command {
+  return withPlace(new Command("show"))
+    .argument("<id>", "the operation's id")
+    .description("tell all about one operation: its attempts, what the server said, whether it may have been applied")
+    .option("--json", "as a line of JSON")
+    .option("--bodies", "headers and bodies too. They may hold what customers wrote")
+    .action(act);
+}
+
+async function act(id: string, options: ShowOptions): Promise<void> {
+  await inPlace(options, async ({ store }) => {
+    const record = await recordOf(store, id);
+    const bodies = options.bodies === true;
+    await say(options.json ? JSON.stringify(view(record, bodies)) : story(record, Date.now(), bodies));
+  });
+}
