@@ -22,7 +22,7 @@ export function tagOf(value: unknown): string {
 
 /** Whether a body cannot be frozen within the call: it has to be read. */
 export function isReadLater(body: unknown): boolean {
-  return /^(Request|FormData|Blob|File|ReadableStream)$/.test(tagOf(body)) || isStream(body);
+  return /^(Request|FormData|Blob|File)$/.test(tagOf(body)) || isStream(body);
 }
 
 /**
@@ -79,8 +79,10 @@ function open(given: unknown): Pick<Response, "body" | "headers"> {
   return refuse("it has been used already, or is being read by someone else");
 }
 
-function isStream(given: unknown): given is AsyncIterable<unknown> {
-  return Symbol.asyncIterator in Object(given);
+/** What can be read once only. */
+export function isStream(given: unknown): given is AsyncIterable<unknown> {
+  // Not every browser's stream is iterable.
+  return Symbol.asyncIterator in Object(given) || tagOf(given) === "ReadableStream";
 }
 
 function streamOf(given: AsyncIterable<unknown>): ReadableStream {
@@ -119,6 +121,7 @@ function find(bytes: Uint8Array, sought: Uint8Array): number[] {
   return places;
 }
 
-function refuse(detail: string, cause?: unknown): never {
+/** @throws MisuseError `body_not_replayable` */
+export function refuse(detail: string, cause?: unknown): never {
   throw new MisuseError("body_not_replayable", { detail: `\`body\` cannot be kept: ${detail}`, cause });
 }

@@ -1,23 +1,14 @@
 import { bad } from "./checks.js";
 import { joinUrl } from "./draft.js";
+import type { WriteRequest } from "./fetch-look.js";
 import { FETCH, type ResolvedOptions } from "./options.js";
-
-/** A write, as {@link WrapFetchOptions.only} and {@link WrapFetchOptions.intent} see it. */
-export interface WriteRequest {
-  readonly url: URL;
-  /** Upper case. */
-  readonly method: string;
-  readonly headers: Headers;
-  /** As it was passed to `fetch`; `undefined` where it is inside a `Request`. */
-  readonly body: unknown;
-}
 
 /** Which writes are whose business. */
 export interface FetchScope {
   /** Where a request goes, and what to call the platform's `fetch` with if it is passed through. */
   locate(written: string, input: unknown): { readonly url: URL; readonly passed: unknown };
-  covers(call: WriteRequest): boolean;
-  intent(call: WriteRequest): string | undefined;
+  covers(call: WriteRequest): boolean | Promise<boolean>;
+  intent(call: WriteRequest): ReturnType<IntentOf>;
 }
 
 /** The writes to `baseUrl`'s origin. */
@@ -43,12 +34,15 @@ export function originScope(baseUrl: () => string | undefined, { log }: Pick<Res
 }
 
 /** Which writes, as {@link WrapFetchOptions.only} says it. */
-export type Only = string | readonly string[] | ((request: WriteRequest) => boolean);
+export type Only = string | readonly string[] | ((request: WriteRequest) => boolean | Promise<boolean>);
+
+/** The intent of a write, as {@link WrapFetchOptions.intent} tells it. */
+export type IntentOf = (request: WriteRequest) => string | undefined | Promise<string | undefined>;
 
 /** The writes that `only` names; all of them to `baseUrl`'s origin, if there is one, where it says nothing. */
 export function chosenScope(
   only: Only | undefined,
-  intent: ((request: WriteRequest) => string | undefined) | undefined,
+  intent: IntentOf | undefined,
   baseUrl: string | undefined,
 ): FetchScope {
   const covers = typeof only === "function" ? asking(only) : matching(only ?? baseUrl, baseUrl);
@@ -60,12 +54,18 @@ export function chosenScope(
   };
 }
 
-function asking(only: (request: WriteRequest) => boolean): FetchScope["covers"] {
+function asking(only: Extract<Only, (...given: never) => unknown>): FetchScope["covers"] {
+  const check = (answer: unknown): boolean =>
+    typeof answer === "boolean" ? answer : bad("`only` answered neither true nor false");
   return (call) => {
-    const answer: unknown = only(call);
-    // A promise would be taken for a yes.
-    return typeof answer === "boolean" ? answer : bad("`only` answered neither true nor false");
+    const answer = only(call);
+    return isPromise(answer) ? answer.then(check) : check(answer);
   };
+}
+
+/** Of another realm or maker too. */
+export function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
+  return typeof (value as { then?: unknown } | null | undefined)?.then === "function";
 }
 
 function matching(only: string | readonly string[] | undefined, baseUrl: string | undefined): FetchScope["covers"] {

@@ -2,7 +2,8 @@ import type { OperationRecord } from "../core/record.js";
 import { createDraft, type Draft } from "./draft.js";
 import { isReadLater, readBody, tagOf } from "./fetch-body.js";
 import { readTerms } from "./fetch-init.js";
-import type { FetchScope, WriteRequest } from "./fetch-scope.js";
+import { detached, reader, type WriteRequest } from "./fetch-look.js";
+import { type FetchScope, isPromise } from "./fetch-scope.js";
 import { FETCH, type ResolvedOptions } from "./options.js";
 import { headersOf, isOmitted, readError, readResult } from "./result.js";
 import type { CallOptions, SendOptions } from "./types.js";
@@ -47,27 +48,34 @@ export function createFetch(parts: FetchParts): SdkFetch {
     const { url, passed } = scope.locate(request ? request.url : String(input), input);
     const headers = new Headers(init.headers ?? request?.headers);
     const isStream = /\btext\/event-stream\b/i.test(headers.get("accept") ?? "");
-    const call: WriteRequest = { url, method, headers, body: init.body };
-    if (!WRITES.has(method) || isStream || !scope.covers(call)) {
-      return parts.passThrough(passed as RequestInfo, init as RequestInit);
-    }
-    const terms = readTerms(init as RequestInit, request, url.origin === parts.pageOrigin());
-    const signal = (init.signal === undefined ? request?.signal : init.signal) ?? undefined;
-    signal?.throwIfAborted();
+    const pass = (body = init.body): Promise<Response> =>
+      parts.passThrough(passed as RequestInfo, (body === init.body ? init : { ...init, body }) as RequestInit);
+    if (!WRITES.has(method) || isStream) return pass();
     // What a library does not know of its caller's options it may have put on the Request.
     const said: SdkFetchInit = { ...(request as object), ...init };
-    const { lane, deadline, owner = parts.owner(), intent = scope.intent(call) } = said;
+    const { lane, deadline, owner = parts.owner() } = said;
     const operation = options.undeclared(FETCH);
+    const signal = (init.signal === undefined ? request?.signal : init.signal) ?? undefined;
+    const limits = { maxBody: operation.maxBody, signal, digest: parts.digest };
+    const call: WriteRequest = { url, method, headers, body: init.body, text: reader(init.body, request, limits) };
+
+    // What can be frozen within the call is: the caller may change it the moment he has our promise.
+    let { body: given } = init;
+    const covered = scope.covers(call);
+    if (isPromise(covered)) given = detached(given);
+    if (!(isPromise(covered) ? await covered : covered)) return pass(given);
+    const terms = readTerms(init as RequestInit, request, url.origin === parts.pageOrigin());
+    const wanted = said.intent ?? scope.intent(call);
+    if (isPromise(wanted)) given = detached(given);
+    const intent = isPromise(wanted) ? await wanted : wanted;
+    signal?.throwIfAborted();
     const carried = headers.get(operation.header);
     headers.delete(operation.header);
     // With an intent the recorded key replaces the request's: a caller that mints one per call still has one key.
     const key = intent === undefined && carried !== null ? unquote(carried) : undefined;
 
-    const given = init.body ?? undefined;
-    const { maxBody } = operation;
-    // What can be frozen within the call is: the caller may change it the moment he has our promise.
+    given ??= undefined;
     const source = given ?? request;
-    const limits = { maxBody, signal, digest: parts.digest };
     const read = isReadLater(source) ? await readBody(source, limits) : undefined;
     // Of a Request it is among the headers, unless others were given; but its boundary may be another now.
     const isNamed = given === undefined ? headers.has("content-type") && !init.headers : !headers.has("content-type");

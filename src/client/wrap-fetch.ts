@@ -1,6 +1,6 @@
 import { bad, checkOptions, functionOption } from "./checks.js";
 import type { SdkFetch } from "./fetch.js";
-import { chosenScope, type Only, type WriteRequest } from "./fetch-scope.js";
+import { chosenScope, type IntentOf, type Only } from "./fetch-scope.js";
 import { ofSdk, resolveOptions, shared } from "./options.js";
 import type { Platform } from "./platform-port.js";
 import { createSdkOver, type Sdk } from "./sdk.js";
@@ -21,7 +21,7 @@ export interface WrapFetchOptions
    */
   readonly only?: Only | undefined;
   /** The intent of a write, where the call itself cannot name it. */
-  readonly intent?: ((request: WriteRequest) => string | undefined) | undefined;
+  readonly intent?: IntentOf | undefined;
 }
 
 /** A `fetch` with a small Sdk inside. */

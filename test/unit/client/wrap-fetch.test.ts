@@ -90,9 +90,12 @@ describe("wrapFetch", () => {
     expect(server.calls.map(({ key }) => key !== undefined)).toEqual([false, true]);
   });
 
-  test("`only` that answers with a promise is refused, rather than taken for a yes", async () => {
-    const { wrapped } = open({ only: (async () => false) as never });
-    expect(await fate(wrapped(`${API}/v1`, post))).toMatchObject({ code: "bad_option" });
+  test("`only` that answers neither true nor false is refused, at once or later", async () => {
+    for (const only of [() => "yes", async () => undefined]) {
+      const { wrapped, passed } = open({ only: only as never });
+      expect(await fate(wrapped(`${API}/v1`, post))).toMatchObject({ code: "bad_option" });
+      expect(passed).toEqual([]);
+    }
   });
 
   test("paths are below `baseUrl`, to whose origin alone `headers` goes", async () => {
