@@ -19,7 +19,6 @@ export interface Draft {
   readonly owner: string;
   /** The caller named the owner himself. */
   readonly onBehalf: boolean;
-  readonly input: unknown;
   readonly request: StoredRequest;
   readonly origin: string;
   /** Where its key travels. */
@@ -82,7 +81,6 @@ export function createDraft(input: unknown, call: CallOptions, context: DraftCon
     mintedId: call.id === undefined,
     owner,
     onBehalf: call.owner !== undefined,
-    input,
     request: {
       method,
       url: url.href,

@@ -40,7 +40,7 @@ export type Resolve = (acting: boolean) => Live;
 export class Handle implements OperationHandle {
   readonly #operator: Operator;
   readonly #resolve: Resolve;
-  readonly #listeners = new Set<() => void>();
+  #listeners: Set<() => void> | undefined;
   #live: Live | undefined;
   #unwatch: () => void = idle;
 
@@ -79,15 +79,16 @@ export class Handle implements OperationHandle {
 
   subscribe(listener: () => void): () => void {
     const own = (): void => listener();
-    this.#listeners.add(own);
+    this.#listeners ??= new Set();
+    const listeners = this.#listeners.add(own);
     try {
       this.#join(false);
     } catch {
       // A call that was wrong from the start stays as it is.
     }
     return () => {
-      this.#listeners.delete(own);
-      if (this.#listeners.size > 0) return;
+      listeners.delete(own);
+      if (listeners.size > 0) return;
       this.#unwatch();
       this.#unwatch = idle;
     };
@@ -108,7 +109,7 @@ export class Handle implements OperationHandle {
       this.#live = live;
       this.#unwatch = idle;
     }
-    if (this.#listeners.size > 0 && this.#unwatch === idle) this.#unwatch = this.#operator.watch(live, this.#listeners);
+    if (this.#listeners?.size && this.#unwatch === idle) this.#unwatch = this.#operator.watch(live, this.#listeners);
     return live;
   }
 }

@@ -168,6 +168,8 @@ function resolveOperation(
         'Its documentation says; pass for instance retention: "24h", or a profile that knows it',
     );
   }
+  // Read once: a text costs more to read than all else that is asked of an endpoint.
+  const [saidHere, saidOfAll] = [ms(said), ms(common.retention)];
   const place = placeOf(profile);
   oneOf(mine.intent, option("intent"), "required optional");
   oneOf(mine.key, option("key"), "minted from-intent");
@@ -190,7 +192,7 @@ function resolveOperation(
     retention,
     terms: (method: string, url: string) => {
       const { dedupes, keyLength, gap, ...there } = termsOf(profile, method, url);
-      const retention = ms(said ?? there.retention ?? common.retention) ?? (dedupes ? undefined : DAY);
+      const retention = saidHere ?? ms(there.retention) ?? saidOfAll ?? (dedupes ? undefined : DAY);
       return { dedupes, keyLength, retention, gap: ms(gap) };
     },
     place,

@@ -49,7 +49,9 @@ export class Recorder {
   readonly #byIntent = new Map<string, Live>();
   readonly #doubts: Doubts;
   readonly #purges = new Map<string, number>();
-  readonly #saving = new Set<Live>();
+  /** How many are being recorded. A set of them would be rehashed all the time, and outlive what was in it. */
+  #saving = 0;
+  #whenSaved: () => void = () => {};
 
   constructor(parts: RecorderParts) {
     this.#parts = parts;
@@ -130,7 +132,11 @@ export class Recorder {
 
   /** Nothing is recorded any more, and what was being recorded is. */
   async close(): Promise<void> {
-    await Promise.allSettled([...this.#saving].map(({ saved }) => saved));
+    if (this.#saving > 0) {
+      await new Promise<void>((resolve) => {
+        this.#whenSaved = resolve;
+      });
+    }
   }
 
   /** Records of this owner that are being inserted now are not to stay. */
@@ -141,10 +147,11 @@ export class Recorder {
   async #save(live: Live): Promise<OperationRecord> {
     const { draft } = live;
     if (!draft) throw new Error("samekey: only a draft can be recorded");
-    const release = this.retain(live);
     const key = intentKey(draft);
+    // Nobody looks at any other one before it is recorded, unless he retains it himself.
+    const release = key === undefined && !draft.transient ? undefined : this.retain(live);
     if (key !== undefined) this.#byIntent.set(key, live);
-    this.#saving.add(live);
+    this.#saving++;
     const purges = this.#purges.get(draft.owner);
     let recording: Recording | undefined;
     try {
@@ -162,9 +169,9 @@ export class Recorder {
       live.saved = undefined;
       throw error;
     } finally {
-      this.#saving.delete(live);
       if (recording && !recording.begun) this.#giveUp(recording);
-      release();
+      release?.();
+      if (--this.#saving === 0) this.#whenSaved();
     }
   }
 
@@ -192,15 +199,14 @@ export class Recorder {
   }
 
   async #insertAnew(recording: Recording): Promise<Inserted> {
-    const { options, journal } = this.#parts;
+    const { options } = this.#parts;
     const { live, draft, key, doubts } = recording;
     const record = { ...recording.record, id: mintUuid("v7", options.clock.now(), options.random) };
     recording.record = record;
     const inserted = await this.#insert(recording);
     if (!inserted.joined) {
-      journal.unregister(live, draft.id);
+      this.#rename(live, draft.id, inserted.record);
       live.record = inserted.record;
-      journal.register(live, record.id);
       void this.#doubts.withdraw(key, doubts);
     }
     return inserted;
@@ -287,11 +293,16 @@ export class Recorder {
     throw new MisuseError(by === "key" ? "key_reused" : "bad_option", { record: standing, fields, detail });
   }
 
-  #adopt(live: Live, draft: Draft, record: OperationRecord): OperationRecord {
+  /** Whoever keeps it up to date goes on doing so under the id of its record. */
+  #rename(live: Live, from: string, { id }: OperationRecord): void {
     const { journal } = this.#parts;
-    if (record.id !== draft.id) journal.unregister(live, draft.id);
+    if (id !== from) journal.unregister(live, from);
+    if (live.holds > 0) journal.register(live, id);
+  }
+
+  #adopt(live: Live, draft: Draft, record: OperationRecord): OperationRecord {
+    this.#rename(live, draft.id, record);
     live.adopt(record);
-    journal.register(live, record.id);
     if (draft.transient) this.#retainUntilSettled(live);
     return record;
   }

@@ -13,8 +13,8 @@ import { COLUMNS, columnsOf, HELD, recordOf, SELECT } from "./rows.js";
 export class NeedsStrict extends Error {}
 
 const INSERT = `
-  insert into operations (seq, rev, id, record, ${COLUMNS.join(", ")})
-  values (?, ?, ?, ?, ${COLUMNS.map(() => "?").join(", ")}) on conflict do nothing`;
+  insert into operations (${COLUMNS.join(", ")}, seq, rev, id, record)
+  values (${COLUMNS.map(() => "?").join(", ")}, ?, ?, ?, ?) on conflict do nothing`;
 
 // A binding may turn an empty array into NULL.
 const INSERT_REQUEST = "insert into requests values (?, coalesce(?, x''))";
@@ -81,9 +81,9 @@ export class Transaction {
   insert(given: NewRecord): Inserted {
     const parked = occupiesLane(given as OperationRecord) && this.#hasFront(given);
     const record = stampNew(given, this.#seq(), parked);
-    const text = JSON.stringify(record);
-    if (this.#write(INSERT, record.seq, record.rev, record.id, text, ...columnsOf(record)) === 0)
-      return this.#standing(given);
+    const values = columnsOf(record);
+    values.push(record.seq, record.rev, record.id, JSON.stringify(record));
+    if (this.#write(INSERT, values) === 0) return this.#standing(given);
     this.#nextSeq = record.seq + 1;
     if (record.request.body) this.#insertBody(INSERT_REQUEST, record.seq, record.request.body);
     if (record.response?.body) this.#insertBody(INSERT_RESPONSE, record.seq, record.response.body);
@@ -117,9 +117,9 @@ export class Transaction {
 
   remove(record: OperationRecord): void {
     for (const table of ["operations", "requests", "responses"]) {
-      this.#write(`delete from ${table} where seq = ?`, record.seq);
+      this.#write(`delete from ${table} where seq = ?`, [record.seq]);
     }
-    this.#write("update removed set seq = max(seq, ?)", record.seq);
+    this.#write("update removed set seq = max(seq, ?)", [record.seq]);
     this.#count(record, -1);
     if (holdsIntent(record)) this.#handOver(record);
     if (leadsLane(record)) this.#unpark(record);
@@ -139,8 +139,12 @@ export class Transaction {
   #add(whose: string, states: ReadonlyMap<State, number>): void {
     for (const [state, n] of states) {
       if (n === 0) continue;
-      this.#write("insert into counts values (?, ?, ?) on conflict do update set n = n + excluded.n", whose, state, n);
-      if (n < 0) this.#write("delete from counts where whose = ? and state = ? and n = 0", whose, state);
+      this.#write("insert into counts values (?, ?, ?) on conflict do update set n = n + excluded.n", [
+        whose,
+        state,
+        n,
+      ]);
+      if (n < 0) this.#write("delete from counts where whose = ? and state = ? and n = 0", [whose, state]);
     }
   }
 
@@ -153,7 +157,7 @@ export class Transaction {
     return statement;
   }
 
-  #write(sql: string, ...values: SqliteValue[]): number {
+  #write(sql: string, values: readonly SqliteValue[]): number {
     this.writes += 1;
     try {
       return Number(this.#statement(sql).run(...values).changes);
@@ -208,7 +212,8 @@ export class Transaction {
         columns |= 1 << i;
         values.push(value);
       });
-      return this.#write(updateOf(columns), ...values, before.seq, before.rev, before.id) === 1;
+      values.push(before.seq, before.rev, before.id);
+      return this.#write(updateOf(columns), values) === 1;
     };
     try {
       return update();
@@ -233,7 +238,7 @@ export class Transaction {
       key,
     );
     for (const { seq } of waiting) {
-      this.#write("update or ignore operations set held = 1 where seq = ?", seq as number);
+      this.#write("update or ignore operations set held = 1 where seq = ?", [seq as number]);
     }
   }
 
@@ -246,20 +251,24 @@ export class Transaction {
     if (!next) return;
     const { due = null, since = null } = scheduleOf(stampChange(next, next, false)) ?? {};
     const sql = "update operations set rev = rev + 1, place = 0, due = ?, since = ? where seq = ?";
-    this.#write(sql, due, since, next.seq);
+    this.#write(sql, [due, since, next.seq]);
   }
 
   #writeBody(table: "requests" | "responses", seq: number, body: ArrayBuffer | undefined): void {
-    this.#write(`delete from ${table} where seq = ?`, seq);
+    this.#write(`delete from ${table} where seq = ?`, [seq]);
     if (body) this.#insertBody(table === "requests" ? INSERT_REQUEST : INSERT_RESPONSE, seq, body);
   }
 
   #insertBody(sql: string, seq: number, body: ArrayBuffer): void {
-    this.#write(sql, seq, new Uint8Array(body));
+    this.#write(sql, [seq, new Uint8Array(body)]);
   }
 
   #count({ owner, state }: OperationRecord, by: number): void {
-    const states = this.#deltas.get(owner) ?? new Map<State, number>();
-    this.#deltas.set(owner, states.set(state, (states.get(state) ?? 0) + by));
+    let states = this.#deltas.get(owner);
+    if (!states) {
+      states = new Map();
+      this.#deltas.set(owner, states);
+    }
+    states.set(state, (states.get(state) ?? 0) + by);
   }
 }
