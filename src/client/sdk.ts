@@ -71,6 +71,8 @@ export interface OwnerFilter {
 
 /** What {@link createSdk} answers with. */
 export interface Sdk<Ops extends Operations = Operations> extends AsyncDisposable {
+  /** As it was passed to `createSdk`. */
+  readonly name: string;
   /** Describes one operation. Synchronous, never throws: faults reject `save` and `send`. */
   operation<Name extends keyof Ops & string>(
     name: Name,
@@ -166,6 +168,7 @@ export function createSdkOver<Ops extends Operations>(
 }
 
 class SamekeySdk {
+  readonly name: string;
   readonly fetch: SdkFetch;
   readonly pending: PendingList;
   readonly #options: ResolvedOptions;
@@ -185,6 +188,7 @@ class SamekeySdk {
   constructor(options: ResolvedOptions, platform: Platform, scope?: FetchScope) {
     const { clock, random, concurrency, log } = options;
     this.#options = options;
+    this.name = options.name;
     this.#baseUrl = () => options.baseUrl ?? platform.defaultBaseUrl();
     this.#emitter = new Emitter(log);
     this.#owners = new Owners(options.owner, this.#emitter);

@@ -14,6 +14,8 @@ export interface Site {
   readonly arrivals: Arrival[];
   /** Looks at every request to the API first; answers `true` when nothing more is to be done. */
   intercept: (request: IncomingMessage, response: ServerResponse) => boolean | undefined;
+  /** Another one makes other scripts: service workers are updated. */
+  release: number;
   reset(): void;
   close(): Promise<void>;
 }
@@ -30,6 +32,7 @@ const pages = {
   "/react.js": "react.ts",
   "/worker.js": "worker.ts",
   "/sw.js": "service-worker.ts",
+  "/sync-worker.js": "sync-worker.ts",
 };
 /** Under the strictest policy that a page can have which runs any script at all. */
 const strict = { "content-type": "text/html", "content-security-policy": "default-src 'self'" };
@@ -42,7 +45,11 @@ export async function openSite(): Promise<Site> {
   const server = createServer((request, response) => {
     const path = new URL(request.url ?? "/", "http://site.test").pathname;
     const script = scripts.get(path);
-    if (script !== undefined) return void response.writeHead(200, { "content-type": "text/javascript" }).end(script);
+    if (script !== undefined) {
+      // A worker's policy is the one that its script comes with.
+      const head = { ...strict, "content-type": "text/javascript" };
+      return void response.writeHead(200, head).end(`${script}\n// release ${site.release}`);
+    }
     const page = request.method === "GET" ? { "/": strict, "/open": open, "/react": strict }[path] : undefined;
     if (page) {
       const source = path === "/react" ? "/react.js" : "/app.js";
@@ -67,6 +74,7 @@ export async function openSite(): Promise<Site> {
     api,
     arrivals: [],
     intercept: none,
+    release: 1,
     reset() {
       api.reset();
       site.arrivals.length = 0;

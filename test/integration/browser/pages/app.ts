@@ -1,7 +1,10 @@
 /** What a page of the test site has at hand, as `app`. */
 
+import { del, set } from "idb-keyval";
 import { createSdk, post, type SdkOptions } from "samekey";
+import { backgroundSync } from "samekey/service-worker";
 import { indexedDbStore } from "samekey/stores/indexeddb";
+import { recordSync } from "./record-sync.js";
 
 export interface Transfer {
   readonly amount: number;
@@ -9,6 +12,12 @@ export interface Transfer {
 
 export interface Receipt {
   readonly id: string;
+}
+
+/** Who is signed in, as a service worker reads it; without a token the session is over. */
+export interface Session {
+  readonly user: string;
+  readonly token?: string;
 }
 
 const operations = { transfer: post<Transfer, Receipt>("/transfers") };
@@ -54,11 +63,21 @@ function result<T>(request: IDBRequest<T>): Promise<T> {
   });
 }
 
+/** Signs in, where the page and the service worker look. */
+async function signIn(session: Session | undefined): Promise<void> {
+  if (session) localStorage.setItem("user", session.user);
+  else localStorage.removeItem("user");
+  await (session ? set("session", session) : del("session"));
+}
+
 const page = {
   createSdk,
   post,
   indexedDbStore,
   open,
+  backgroundSync,
+  recordSync,
+  signIn,
   dump,
   evict,
   /** The Sdk that `open` made last. */

@@ -4,19 +4,20 @@ import ts from "typescript";
 import { afterAll, expect, test } from "vitest";
 import { root } from "../../../scripts/entries.mjs";
 
-const page = readFileSync(join(root, "docs/react.md"), "utf8");
-const modules = [...page.matchAll(/^```(?:tsx?|jsx?)\n\/\/ (\S+)\n([\s\S]*?)^```/gm)];
-
 mkdirSync(join(root, ".tmp"), { recursive: true });
 // Below the project, so that packages are found.
-const directory = mkdtempSync(join(root, ".tmp/react-docs-"));
+const directory = mkdtempSync(join(root, ".tmp/docs-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-test("the modules of docs/react.md fit together, and with the types", () => {
+test.each(["react.md", "service-worker.md"])("the modules of docs/%s fit together, and with the types", (name) => {
+  const page = readFileSync(join(root, "docs", name), "utf8");
+  const modules = [...page.matchAll(/^```(?:tsx?|jsx?)\n\/\/ (\S+)\n([\s\S]*?)^```/gm)];
   expect(modules).toHaveLength([...page.matchAll(/^```\w+$/gm)].length);
   expect(modules.length).toBeGreaterThan(3);
-  const files = modules.map(([, name = "", code = ""]) => {
-    const file = join(directory, name);
+  const own = join(directory, name);
+  mkdirSync(own);
+  const files = modules.map(([, path = "", code = ""]) => {
+    const file = join(own, path);
     writeFileSync(file, code);
     return file;
   });
