@@ -69,14 +69,9 @@ export class Transaction<Tx> {
   async claim({ tenant, scope, key, fingerprint }: Claim): Promise<Verdict> {
     this.#open = true;
     const { settings, claim, version } = this.#statements;
-    // Both are on their way before either is awaited: a driver that pipelines sends them in one flush.
-    const claiming = this.#all([
-      this.#session.begin(settings),
-      this.#session.query(claim, [tenant, scope, key, fingerprint, version]),
-    ]);
-    const [, { rows }] = await this.#answered(claiming);
-    const [{ claim: answer }] = rows;
-    if (!answer.startsWith("{")) return { found: answer };
+    const question = { text: claim, values: [tenant, scope, key, fingerprint, version] };
+    const answer = await this.#answered(this.#session.beginAndAsk(settings, question));
+    if (!answer.startsWith("{")) return { found: answer as Exclude<Verdict["found"], "replay"> };
     const { status, headers, body, omitted } = JSON.parse(answer);
     const bytes = body === null ? null : Buffer.from(body, "base64");
     return { found: "replay", stored: { status, headers, body: bytes, omitted } };
@@ -91,8 +86,11 @@ export class Transaction<Tx> {
   async record(claim: Claim, { status, headers, body, omitted }: Stored): Promise<CommitResult> {
     const { tenant, scope, key, fingerprint } = claim;
     const values = [tenant, scope, key, fingerprint, status, JSON.stringify(headers), body, omitted];
-    const inserting = this.#answered(this.#session.query(this.#statements.record, values));
-    const [inserted, committed] = await Promise.allSettled([inserting, this.commit()]);
+    const ending = this.#session.commitAfter({ text: this.#statements.record, values });
+    const [inserted, committed] = await Promise.allSettled([
+      this.#answered(ending.done),
+      this.#committed(ending.committed),
+    ]);
     if (committed.status === "fulfilled" && committed.value === "unknown") return "unknown";
     if (inserted.status === "rejected") {
       const state = sqlState(inserted.reason);
@@ -105,9 +103,13 @@ export class Transaction<Tx> {
   }
 
   /** @throws as {@link record} */
-  async commit(): Promise<"committed" | "unknown"> {
+  commit(): Promise<"committed" | "unknown"> {
+    return this.#committed(this.#session.commit());
+  }
+
+  async #committed(committing: Promise<{ readonly command: string }>): Promise<"committed" | "unknown"> {
     try {
-      const { command } = await this.#answered(this.#session.commit());
+      const { command } = await this.#answered(committing);
       this.#open = false;
       if (command !== "COMMIT") throw aborted(undefined);
       return "committed";
@@ -165,12 +167,6 @@ export class Transaction<Tx> {
     } finally {
       clearTimeout(timer);
     }
-  }
-
-  // A rejection that nobody awaits yet would be "unhandled", and a query still queued must not outlive the release.
-  async #all<T extends Promise<unknown>[]>(queries: [...T]): Promise<{ [K in keyof T]: Awaited<T[K]> }> {
-    await Promise.allSettled(queries);
-    return Promise.all(queries) as Promise<{ [K in keyof T]: Awaited<T[K]> }>;
   }
 }
 

@@ -1,7 +1,7 @@
 import { MisuseError } from "../../errors.js";
 import { type Deferred, deferred } from "../deferred.js";
 import type { QueryResult, TransactionRunner } from "../driver.js";
-import type { Session } from "./session.js";
+import { beginThenAsk, commitBehind, type Ending, type Session, type Statement } from "./session.js";
 
 /** A transaction under way: its function has been called, and waits to be told how to end. */
 interface Open<Tx> {
@@ -58,6 +58,14 @@ export class OwnedSession<Tx> implements Session<Tx> {
     this.#last = begun.promise;
     this.#queried = false;
     return settings === undefined ? begun.promise : this.#send(open, settings, []);
+  }
+
+  beginAndAsk(settings: string, question: Statement): Promise<string> {
+    return beginThenAsk(this, settings, question);
+  }
+
+  commitAfter(last: Statement): Ending {
+    return commitBehind(this, last);
   }
 
   query(text: string, values: unknown[] = []): Promise<QueryResult> {

@@ -1,5 +1,18 @@
 import type { Connection, QueryResult } from "../driver.js";
-import { beginning, controlsTransaction, notTheirs, notTheirsToEnd, type Session, transactionOver } from "./session.js";
+import { sqlState } from "../failure.js";
+import { PgBatch, takesBatches } from "./pg-batch.js";
+import {
+  beginning,
+  beginThenAsk,
+  commitBehind,
+  controlsTransaction,
+  type Ending,
+  notTheirs,
+  notTheirsToEnd,
+  type Session,
+  type Statement,
+  transactionOver,
+} from "./session.js";
 
 /** A connection from a pool such as `pg` has. */
 export class PoolSession<C extends Connection> implements Session<C> {
@@ -48,9 +61,35 @@ export class PoolSession<C extends Connection> implements Session<C> {
     return this.query(beginning(settings));
   }
 
+  async beginAndAsk(settings: string, question: Statement): Promise<string> {
+    if (!takesBatches(this.#connection)) return beginThenAsk(this, settings, question);
+    const batch = new PgBatch([{ text: beginning(undefined) }, { text: settings }, question]);
+    const results = await batch.runOn(this.#connection);
+    return results[2]?.rows[0]?.[0] as string;
+  }
+
   commit(): Promise<QueryResult> {
     this.#over = true;
     return this.query("COMMIT");
+  }
+
+  commitAfter(last: Statement): Ending {
+    if (!takesBatches(this.#connection)) return commitBehind(this, last);
+    this.#over = true;
+    const batch = new PgBatch([last, { text: "COMMIT" }]);
+    const ran = batch.runOn(this.#connection);
+    const done = ran.catch((error) => {
+      if (batch.done === 0) throw error;
+    });
+    const committed = ran.then(
+      ([, commit]) => ({ command: commit?.command ?? "" }),
+      (error) => {
+        // COMMIT was not run behind a statement that failed: what would then have undone everything still has to.
+        if (batch.done === 0 && sqlState(error) !== undefined) return this.rollback();
+        throw error;
+      },
+    );
+    return { done, committed };
   }
 
   rollback(): Promise<QueryResult> {

@@ -2,7 +2,18 @@ import { isFatal } from "../../postgres/fatal.js";
 import { closedError, type Watch } from "../../postgres/watch.js";
 import type { QueryResult, ReservedConnection } from "../driver.js";
 import { isConnectionFailure, sqlState } from "../failure.js";
-import { beginning, controlsTransaction, notTheirs, notTheirsToEnd, type Session, transactionOver } from "./session.js";
+import {
+  beginning,
+  beginThenAsk,
+  commitBehind,
+  controlsTransaction,
+  type Ending,
+  notTheirs,
+  notTheirsToEnd,
+  type Session,
+  type Statement,
+  transactionOver,
+} from "./session.js";
 
 /** A statement of the driver's, not sent before it is awaited. */
 interface PendingStatement {
@@ -54,6 +65,14 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
 
   begin(settings?: string): Promise<QueryResult> {
     return this.#send(beginning(settings), [], this.#watch.options);
+  }
+
+  beginAndAsk(settings: string, question: Statement): Promise<string> {
+    return beginThenAsk(this, settings, question);
+  }
+
+  commitAfter(last: Statement): Ending {
+    return commitBehind(this, last);
   }
 
   commit(): Promise<QueryResult> {

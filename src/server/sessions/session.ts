@@ -1,6 +1,19 @@
 import { MisuseError } from "../../errors.js";
 import type { Connection, QueryResult } from "../driver.js";
 
+/** A statement with `$1`, `$2`… in it. */
+export interface Statement {
+  readonly text: string;
+  readonly values?: readonly unknown[];
+}
+
+/** How a last statement went, and the COMMIT behind it. Neither tells of the other's end. */
+export interface Ending {
+  readonly done: Promise<unknown>;
+  /** Its command tag is `ROLLBACK` where a statement had failed. */
+  readonly committed: Promise<Pick<QueryResult, "command">>;
+}
+
 /**
  * One connection, for one transaction after the other: the same to the engine whatever drives it.
  *
@@ -17,8 +30,16 @@ export interface Session<Tx = unknown> extends Pick<Connection, "query" | "relea
   readonly lost: boolean;
   /** @param settings - a statement to begin with */
   begin(settings?: string): Promise<unknown>;
+  /**
+   * Begins, and asks for one value, in as few flushes as the driver can.
+   *
+   * @param settings - a statement to begin with
+   */
+  beginAndAsk(settings: string, question: Statement): Promise<string>;
   /** Its command tag is `ROLLBACK` where a statement had failed. */
   commit(): Promise<Pick<QueryResult, "command">>;
+  /** One more statement, and COMMIT, in as few flushes as the driver can. */
+  commitAfter(last: Statement): Ending;
   rollback(): Promise<unknown>;
   /**
    * Ends the session under a handler that may still be at work: nothing of what that does on `tx` may last.
@@ -37,6 +58,20 @@ export interface Sessions<Tx = unknown> {
 /** BEGIN for connections of our own. The look after the lock must see what was committed meanwhile: READ COMMITTED. */
 export function beginning(settings: string | undefined): string {
   return `BEGIN ISOLATION LEVEL READ COMMITTED${settings === undefined ? "" : `; ${settings}`}`;
+}
+
+/** {@link Session.beginAndAsk} by statements of their own, on their way before any is awaited. */
+export async function beginThenAsk(session: Session, settings: string, { text, values }: Statement): Promise<string> {
+  const sent = [session.begin(settings), session.query(text, values && [...values])] as const;
+  // A rejection that nobody awaits yet would be "unhandled", and a query still queued must not outlive the release.
+  await Promise.allSettled(sent);
+  const [, { rows }] = await Promise.all(sent);
+  return Object.values(rows[0])[0] as string;
+}
+
+/** {@link Session.commitAfter} by statements of their own. */
+export function commitBehind(session: Session, { text, values }: Statement): Ending {
+  return { done: session.query(text, values && [...values]), committed: session.commit() };
 }
 
 /** A statement came after the end. */

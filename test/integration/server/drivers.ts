@@ -6,7 +6,7 @@ import { type SQL, sql } from "drizzle-orm/sql";
 import { CompiledQuery, Kysely, PostgresDialect, type Transaction } from "kysely";
 import pg from "pg";
 import postgres from "postgres";
-import type { AnyDatabase, TransactionRunner } from "../../../src/server/index.js";
+import type { AnyDatabase, Database, TransactionRunner } from "../../../src/server/index.js";
 
 /** What a database is reached with, as `db` takes it. */
 export interface Driver {
@@ -45,12 +45,25 @@ const sqlOf = (url: string, max: number, socket?: () => Socket, prepare = true):
   return postgres(url, options as postgres.Options<Record<string, never>>);
 };
 
-const onPg = (name: string, pipeline: boolean): Driver => ({
+/** A pool whose connections have a `query` of somebody's own, as those do that log or count. */
+const wrapped = (pool: pg.Pool): Database => ({
+  async connect() {
+    const client = await pool.connect();
+    return {
+      query: (text, values) => client.query(text, values),
+      release: (destroy) => client.release(destroy),
+      on: (event, listener) => client.on(event, listener),
+      removeListener: (event, listener) => client.removeListener(event, listener),
+    };
+  },
+});
+
+const onPg = (name: string, pipeline: boolean, outer = (pool: pg.Pool): Database => pool): Driver => ({
   name,
   open(url, max = 20, socket) {
     const pool = poolOf(url, max, socket, pipeline);
     return {
-      db: pool,
+      db: outer(pool),
       query: async (tx: pg.PoolClient, text, values) => (await tx.query(text, values)).rows,
       end: () => pool.end(),
     };
@@ -135,6 +148,7 @@ const drizzlePostgres: Driver = {
 export const ownConnections: readonly Driver[] = [
   onPg("pg", false),
   onPg("pg, pipelined", true),
+  onPg("pg, wrapped", false, wrapped),
   onPostgres("postgres", true),
   onPostgres("postgres, unprepared", false),
 ];

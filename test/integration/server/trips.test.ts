@@ -53,8 +53,9 @@ const refused: Path = (engine) => engine.run(request(v7()), () => ({ status: 402
 
 /** As docs/server.md says, beside the handler's own: new, refused, released, a look that finds something, without a key. */
 const expected: Record<string, readonly [number, number, number, number, number]> = {
-  pg: [4, 7, 3, 3, 2],
+  pg: [2, 4, 2, 2, 2],
   "pg, pipelined": [2, 4, 2, 2, 2],
+  "pg, wrapped": [4, 7, 3, 3, 2],
   postgres: [2, 4, 2, 2, 2],
   "postgres, unprepared": [5, 8, 3, 3, 2],
   "Kysely on pg": [5, 9, 4, 4, 4],
