@@ -8,6 +8,7 @@ import { toHeaders } from "./attempt.js";
 import { bad, readIssues } from "./checks.js";
 import { type FetchTerms, hintsFor } from "./fetch-init.js";
 import type { ResolvedOperation } from "./options.js";
+import { splitHeaders } from "./request-headers.js";
 import type { CallOptions } from "./types.js";
 
 /** An operation as the caller described it, checked and serialised; nothing is recorded yet. */
@@ -71,7 +72,8 @@ export function createDraft(input: unknown, call: CallOptions, context: DraftCon
   const frozen = placed(freezeBody(value, operation.maxBody), isPlaced, operation);
   const headers = call.headers && toHeaders(call.headers, "headers");
   const contentType = headers?.get("content-type") ?? frozen.contentType;
-  const { kept, dropped, transient } = splitHeaders(headers, operation, own?.accept);
+  if (headers?.has(operation.header)) taken("`headers`", operation.header);
+  const { kept, dropped, transient } = splitHeaders(headers, operation, own?.accept ?? "application/json");
   if (operation.definition?.options.intent === "required" && call.intent === undefined) {
     bad(`\`${operation.name}\` requires an intent: pass { intent: … } with your own name for what is being done`);
   }
@@ -249,27 +251,6 @@ function resolveUrl(baseUrl: string | undefined, written: string, name: string):
   if (url.username || url.password) bad("the URL holds a user name or password; pass credentials from `headers()`");
   latest = { baseUrl, written, href: url.href, origin: url.origin };
   return latest;
-}
-
-function splitHeaders(
-  headers: Headers | undefined,
-  operation: ResolvedOperation,
-  accept = "application/json",
-): { kept: Record<string, string>; dropped: string[]; transient: Headers | undefined } {
-  const kept: Record<string, string> = { accept };
-  const dropped: string[] = [];
-  let transient: Headers | undefined;
-  headers?.forEach((value, name) => {
-    if (name === "content-type") return;
-    if (name === operation.header) taken("`headers`", name);
-    if (name === "accept" || operation.keepHeaders.includes(name)) kept[name] = value;
-    else {
-      dropped.push(name);
-      transient ??= new Headers();
-      transient.set(name, value);
-    }
-  });
-  return { kept, dropped, transient };
 }
 
 function text(value: unknown, option: string): string | undefined {

@@ -5,6 +5,7 @@ import { readTerms } from "./fetch-init.js";
 import { detached, reader, type WriteRequest } from "./fetch-look.js";
 import { type FetchScope, isPromise } from "./fetch-scope.js";
 import { FETCH, type ResolvedOptions } from "./options.js";
+import { withoutConnection } from "./request-headers.js";
 import { headersOf, isOmitted, readError, readResult } from "./result.js";
 import type { CallOptions, SendOptions } from "./types.js";
 
@@ -69,6 +70,7 @@ export function createFetch(parts: FetchParts): SdkFetch {
     if (isPromise(wanted)) given = detached(given);
     const intent = isPromise(wanted) ? await wanted : wanted;
     signal?.throwIfAborted();
+    withoutConnection(headers);
     const carried = headers.get(operation.header);
     headers.delete(operation.header);
     // With an intent the recorded key replaces the request's: a caller that mints one per call still has one key.

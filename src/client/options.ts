@@ -60,8 +60,9 @@ export interface ResolvedOperation {
   readonly header: string;
   readonly quoted: boolean;
   readonly mint: "v7" | "v4";
-  /** Lower case. */
+  /** Lower case, as the next one. */
   readonly keepHeaders: readonly string[];
+  readonly ignoreHeaders: readonly string[];
   readonly retry: RetryPolicy;
   readonly attemptTimeout: number;
   /** `undefined`: for as long as it takes. */
@@ -92,7 +93,8 @@ export interface ResolvedOptions {
 
 /** Names of the options that hold for all operations and may be said again for one. */
 export const shared = "retention profile retry attemptTimeout wait maxBody headers credentials";
-const own = "body result error intent key keepHeaders onIntentMismatch conflict unprocessable settled reconcile";
+const own =
+  "body result error intent key keepHeaders ignoreHeaders onIntentMismatch conflict unprocessable settled reconcile";
 export const ofSdk =
   "name baseUrl operations owner discover keepFor rememberIntents concurrency store fetch clock random log";
 
@@ -202,6 +204,10 @@ function resolveOperation(
     keepHeaders: [
       ...headerNames(profile?.keepHeaders, "profile.keepHeaders"),
       ...headerNames(mine.keepHeaders, option("keepHeaders")),
+    ],
+    ignoreHeaders: [
+      ...headerNames(profile?.ignoreHeaders, "profile.ignoreHeaders"),
+      ...headerNames(mine.ignoreHeaders, option("ignoreHeaders")),
     ],
     retry: resolveRetry([common.retry, mine.retry], option("retry")),
     attemptTimeout: positive(mine.attemptTimeout ?? common.attemptTimeout ?? 30_000, option("attemptTimeout")),

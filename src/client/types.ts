@@ -71,8 +71,16 @@ export interface OperationOptions<Body, Result, Failure> extends SharedOptions {
   readonly intent?: "required" | "optional" | undefined;
   /** `"from-intent"` derives the key, so that a lost store or another device repeats it. @defaultValue `"minted"` */
   readonly key?: "minted" | "from-intent" | undefined;
-  /** Names of headers that carry no secret and are kept with the record, besides `accept` and `content-type`. */
+  /**
+   * Names of headers that carry meaning and no secret, kept with the record. Standard ones such as `accept`, `content-type`,
+   * `prefer` and `if-match` are kept anyway.
+   */
   readonly keepHeaders?: readonly string[] | undefined;
+  /**
+   * Names of headers that carry no meaning; one may end in `*`. They are sent while this process lives, and an attempt after a
+   * restart does without them. `user-agent`, `x-stainless-*` and those of tracing are taken as such anyway.
+   */
+  readonly ignoreHeaders?: readonly string[] | undefined;
   /** What to do when the intent is recorded with another body. @defaultValue `"throw"` */
   readonly onIntentMismatch?: "throw" | "keep-first" | undefined;
   /** What a 409 without `Retry-After` or an in-progress code means. @defaultValue `"in-progress"` */

@@ -11,7 +11,7 @@ export interface WrapFetchOptions
   extends Omit<SdkOptions, "operations" | "fetch">,
     Pick<
       OperationOptions<unknown, unknown, unknown>,
-      "keepHeaders" | "conflict" | "unprocessable" | "settled" | "reconcile" | "onIntentMismatch"
+      "keepHeaders" | "ignoreHeaders" | "conflict" | "unprocessable" | "settled" | "reconcile" | "onIntentMismatch"
     > {
   /**
    * Which writes are recorded, keyed and retried: paths below `baseUrl` or absolute URLs, each with everything below it, or
@@ -30,7 +30,7 @@ export type WrappedFetch = SdkFetch & {
   readonly sdk: Sdk<Record<never, never>>;
 };
 
-const own = "keepHeaders conflict unprocessable settled reconcile onIntentMismatch";
+const own = "keepHeaders ignoreHeaders conflict unprocessable settled reconcile onIntentMismatch";
 
 /** @internal */
 export function wrapFetchWith(

@@ -55,6 +55,8 @@ export interface Profile extends ProfileTerms {
   readonly routes?: readonly ProfileRoute[] | undefined;
   /** Headers that carry meaning and no secret, kept with the record. */
   readonly keepHeaders?: readonly string[] | undefined;
+  /** Headers that carry no meaning: an attempt after a restart does without them; one may end in `*`. */
+  readonly ignoreHeaders?: readonly string[] | undefined;
   /** Headers of an answer that say, unless they are empty or false, that it is a replay: it speaks for the key then. */
   readonly replayHeaders?: readonly string[] | undefined;
   /** Reads an answer that this API means differently; `undefined` leaves it to the default table. */
@@ -96,7 +98,7 @@ export function placeOf(profile: Profile | undefined): Pick<Wire, "place" | "nam
 }
 
 const terms = "retention methods dedupes keyLength gap";
-const known = `name header bodyField queryParameter quoted key keyFormat firstSentHeader routes keepHeaders replayHeaders read lookUp ${terms}`;
+const known = `name header bodyField queryParameter quoted key keyFormat firstSentHeader routes keepHeaders ignoreHeaders replayHeaders read lookUp ${terms}`;
 
 /**
  * The contract of an API, checked as far as it is given.
@@ -110,7 +112,8 @@ export function checkProfile<P extends Profile | undefined>(profile: P, option: 
   oneOf(profile.key, `${option}.key`, "v7 v4");
   functionOption(profile.read, `${option}.read`);
   functionOption(profile.lookUp, `${option}.lookUp`);
-  for (const field of ["keepHeaders", "replayHeaders"] as const) headerNames(profile[field], `${option}.${field}`);
+  for (const field of ["keepHeaders", "ignoreHeaders", "replayHeaders"] as const)
+    headerNames(profile[field], `${option}.${field}`);
   if (typeof header === "string") headerNames([header], `${option}.header`);
   else if (header !== null && header !== undefined) bad(`\`${option}.header\` is no header's name`);
   if (firstSentHeader !== undefined) headerNames([firstSentHeader], `${option}.firstSentHeader`);
