@@ -32,14 +32,40 @@ export interface Api {
   close(): Promise<void>;
 }
 
+/** How an API treats keys. */
+export interface Contract {
+  /** The key of a write; `undefined` for what is no write. An API that knows no keys names each arrival anew. */
+  readonly keyOf: (arrival: Omit<Arrival, "key">) => string | undefined;
+  /** The answer while the key's first request is being carried out. */
+  readonly busy: () => Response;
+  /** The answer to a key that came with other bytes. */
+  readonly mismatched: () => Response;
+  /** Headers by which it tells that it gives an earlier answer again. */
+  readonly replayed: Readonly<Record<string, string>>;
+  /** Whether an answer of this status is remembered. */
+  readonly remembers: (status: number) => boolean;
+}
+
+const byHeader: Contract = {
+  keyOf: ({ headers }) => headers["idempotency-key"] as string | undefined,
+  busy: () => Response.json({ error: "in_progress" }, { status: 409, headers: { "retry-after": "0" } }),
+  mismatched: () => Response.json({ error: "reused" }, { status: 422 }),
+  replayed: {},
+  remembers: () => true,
+};
+
 interface Answer {
   readonly status: number;
   readonly headers: readonly [string, string][];
   readonly body: Buffer;
 }
 
-/** Starts an API whose contract `handle` speaks, as a framework's route does. */
-export async function startApi(handle: (request: Request) => Response | Promise<Response>): Promise<Api> {
+/** What an API does with a request, as a framework's route does it. */
+export type Handle = (request: Request) => Response | Promise<Response>;
+
+/** Starts an API. */
+export async function startApi(handle: Handle, contract: Partial<Contract> = {}): Promise<Api> {
+  const { keyOf, busy, mismatched, replayed, remembers } = { ...byHeader, ...contract };
   const arrivals: Arrival[] = [];
   const effects: string[] = [];
   const remembered = new Map<string, { readonly bytes: Buffer; readonly answer: Answer }>();
@@ -60,17 +86,22 @@ export async function startApi(handle: (request: Request) => Response | Promise<
     return await read(await handle(new Request(`${url}${path}`, { method, headers: headers as HeadersInit, body })));
   }
 
+  const again = (answer: Answer): Answer => ({
+    ...answer,
+    headers: [...answer.headers, ...Object.entries(replayed)],
+  });
+
   async function answer(arrival: Arrival, response: ServerResponse): Promise<Answer | undefined> {
     const { key, bytes } = arrival;
     if (key === undefined) return await carryOut(arrival);
     enter(key, response);
     const fault = faults.shift();
-    if (fault === "busy") return await read(Response.json({ error: "in_progress" }, { status: 409, headers: soon }));
+    if (fault === "busy") return await read(busy());
     if (fault instanceof Response) return await read(fault);
     const known = remembered.get(key);
-    if (known && !known.bytes.equals(bytes)) return await read(Response.json({ error: "reused" }, { status: 422 }));
-    const answer = known?.answer ?? (await carryOut(arrival));
-    if (!known) {
+    if (known && !known.bytes.equals(bytes)) return await read(mismatched());
+    const answer = known ? again(known.answer) : await carryOut(arrival);
+    if (!known && remembers(answer.status)) {
       remembered.set(key, { bytes, answer });
       effects.push(key);
     }
@@ -81,8 +112,8 @@ export async function startApi(handle: (request: Request) => Response | Promise<
 
   const server = createServer(async (request, response) => {
     const { method = "", url: path = "", headers } = request;
-    const given = headers["idempotency-key"];
-    const arrival = { method, path, headers, key: given as string | undefined, bytes: await buffer(request) };
+    const arrived = { method, path, headers, bytes: await buffer(request) };
+    const arrival = { ...arrived, key: keyOf(arrived) };
     arrivals.push(arrival);
     const told = await answer(arrival, response);
     if (told) response.writeHead(told.status, Object.fromEntries(told.headers)).end(told.body);
@@ -109,8 +140,6 @@ export async function startApi(handle: (request: Request) => Response | Promise<
     },
   };
 }
-
-const soon = { "retry-after": "0" };
 
 async function read(response: Response): Promise<Answer> {
   const body = Buffer.from(await response.arrayBuffer());

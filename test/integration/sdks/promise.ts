@@ -7,7 +7,7 @@ import type { WrapFetchOptions, WrappedFetch } from "samekey";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { type Bundle, bundle } from "../../support/bundle.js";
 import { type Child, startChild } from "../../support/child.js";
-import { type Api, type Arrival, startApi } from "./api.js";
+import { type Api, type Arrival, type Contract, type Handle, startApi } from "./api.js";
 import type { Told } from "./program.js";
 import { subjects } from "./subjects/index.js";
 import type { Subject } from "./subjects/subject.js";
@@ -23,7 +23,9 @@ export interface Ground {
 
 export interface Expected {
   /** What the API does with a request. */
-  readonly handle: (request: Request) => Response | Promise<Response>;
+  readonly handle: Handle;
+  /** @defaultValue as `samekey/server` does it, without its marks */
+  readonly contract?: Partial<Contract>;
   /** What the SDK makes of its answer. */
   readonly result: unknown;
   /** The body of the call, as the SDK itself sends it over plain `fetch`. */
@@ -31,7 +33,7 @@ export interface Expected {
 }
 
 /** Puts an SDK to the promise. */
-export function keepsThePromise(name: string, { handle, result, body }: Expected): Ground {
+export function keepsThePromise(name: string, { handle, contract = {}, result, body }: Expected): Ground {
   const subject = subjects[name] as Subject;
   const opened: WrappedFetch[] = [];
   const children = new Set<Child<Told>>();
@@ -45,7 +47,7 @@ export function keepsThePromise(name: string, { handle, result, body }: Expected
   afterAll(() => program?.remove());
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), "samekey-sdks-"));
-    api = await startApi(handle);
+    api = await startApi(handle, contract);
   });
   afterEach(async () => {
     await Promise.all([...children].map((child) => child.crash()));

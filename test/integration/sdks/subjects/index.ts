@@ -2,6 +2,7 @@
 
 import { ky } from "./ky.js";
 import { openapiFetch } from "./openapi-fetch.js";
+import { stripe } from "./stripe.js";
 import type { Subject } from "./subject.js";
 
-export const subjects: Readonly<Record<string, Subject>> = { ky, "openapi-fetch": openapiFetch };
+export const subjects: Readonly<Record<string, Subject>> = { ky, "openapi-fetch": openapiFetch, stripe };
