@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { splitHeaders, withoutConnection } from "../../../src/client/request-headers.js";
+import { type DeclaredHeaders, splitHeaders, withoutConnection } from "../../../src/client/request-headers.js";
 
-const none = { keepHeaders: [], ignoreHeaders: [] };
+const none: DeclaredHeaders = { keepHeaders: [], ignoreHeaders: [] };
 const split = (given: Record<string, string>, declared = none) =>
   splitHeaders(new Headers(given), declared, "application/json");
 
