@@ -232,7 +232,9 @@ async function readWhole(response: Response, progress: Progress, env: AttemptEnv
   }
   const { status, headers } = response;
   progress.answer = { status, headers };
+  FAULT: faultPoint("answer:head");
   const body = await response.arrayBuffer();
+  FAULT: faultPoint("answer:body");
   const speaks = speaksForKey(headers, replayHeaders);
   const serverDate = speaks ? parseHttpDate(headers.get("date"), env.clock.now()) : undefined;
   return {

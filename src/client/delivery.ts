@@ -1,3 +1,4 @@
+import { faultPoint } from "../core/fault-point.js";
 import type { OperationRecord } from "../core/record.js";
 import { transition } from "../core/transition.js";
 import type { Journal } from "./journal.js";
@@ -36,7 +37,9 @@ export async function deliver(
         if (after?.resolution) resolved = after;
       }
     }
+    FAULT: faultPoint("deliver:before");
     await settled?.(resolved);
+    FAULT: faultPoint("deliver:after");
     return (await journal.change(id, { type: "deliver", at: clock.now(), delivered: resolved })) ?? resolved;
   } catch (cause) {
     if (cause !== undeclared) log({ level: "error", message: "a settled hook failed", id, name, cause });

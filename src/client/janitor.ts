@@ -1,4 +1,5 @@
 import { comparableBytes } from "../core/compare.js";
+import { faultPoint } from "../core/fault-point.js";
 import { holdsIntent, isSettled, type OperationRecord } from "../core/record.js";
 import type { Journal } from "./journal.js";
 import type { ResolvedOptions } from "./options.js";
@@ -35,6 +36,7 @@ export async function prune(
       return (standing: OperationRecord) => strip(standing, hash);
     });
     const changes = await Promise.all(jobs);
+    FAULT: faultPoint("prune:before");
     const writes = changes.map((change, index) => {
       const target = targets[index];
       if (!change || !target) return undefined;
@@ -44,6 +46,7 @@ export async function prune(
     await Promise.all(writes);
     onStep?.(pruned);
   }
+  FAULT: faultPoint("prune:after");
   return pruned;
 }
 

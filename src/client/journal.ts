@@ -129,10 +129,12 @@ export class Journal {
   async claim(query: ClaimQuery, apply: (record: OperationRecord) => OperationRecord): Promise<Claimed> {
     const store = this.#ready ?? (await this.open());
     const before = new Map<string, OperationRecord>();
+    FAULT: faultPoint("claim:before");
     const claimed = await store.claim(query, (record) => {
       before.set(record.id, record);
       return apply(record);
     });
+    FAULT: faultPoint("claim:after");
     this.#noticeReset(store);
     for (const record of claimed.records) this.#announce(before.get(record.id), record);
     return claimed;

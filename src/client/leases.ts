@@ -1,3 +1,4 @@
+import { faultPoint } from "../core/fault-point.js";
 import type { OperationRecord } from "../core/record.js";
 import type { Journal } from "./journal.js";
 import type { ResolvedOptions } from "./options.js";
@@ -64,7 +65,10 @@ export class Leases {
     // Asked only now: one who came after the answer would be taken for dead.
     const isDead = await this.#holder.survey();
     for (const other of seen) if (!isDead(other)) this.#watch(other);
-    return store.relieve((other) => seen.has(other) && isDead(other));
+    FAULT: faultPoint("relieve:before");
+    const relieved = await store.relieve((other) => seen.has(other) && isDead(other));
+    FAULT: faultPoint("relieve:after");
+    return relieved;
   }
 
   /** One who goes is relieved at once, where the platform tells. */
@@ -84,12 +88,14 @@ export class Leases {
     const { clock } = this.#options;
     while (this.#held.size > 0) {
       await clock.sleep(LEASE / 3, undefined, true);
+      FAULT: faultPoint("renew:before");
       const at = clock.now();
       const extensions = [...this.#held].map(([id, { fence }]) =>
         this.#journal.change(id, { type: "extend", at, fence, length: LEASE }),
       );
       // A lease that cannot be renewed runs out; the promise does not rest on it.
       await Promise.allSettled(extensions);
+      FAULT: faultPoint("renew:after");
     }
     this.#renewing = false;
   }

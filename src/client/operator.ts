@@ -1,3 +1,4 @@
+import { faultPoint } from "../core/fault-point.js";
 import { mintUuid, successorIdOf } from "../core/key.js";
 import { hasOutcome, isUncertain, type OperationRecord } from "../core/record.js";
 import { successorOf } from "../core/reissue.js";
@@ -94,9 +95,11 @@ export class Operator {
   ): Promise<OperationRecord> {
     const { journal, options, worker } = this.#parts;
     const at = options.clock.now();
+    FAULT: faultPoint("decide:before");
     const record = await journal.update(id, (standing) =>
       transition(standing, event({ at, hook: worker.operationOf(standing).hooked }, standing)),
     );
+    FAULT: faultPoint("decide:after");
     if (!record) throw unknownOperation(id);
     await worker.released(record);
     return record;

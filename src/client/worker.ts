@@ -337,6 +337,7 @@ export class Worker {
     const isOutage = gate.leave(record.origin, result.health);
     this.onProgress();
     journal.foretell(record, event);
+    FAULT: faultPoint("settle:told");
     const after = (await writing) ?? record;
     FAULT: faultPoint("settle:after");
     const { id, name, origin } = record;

@@ -5,16 +5,38 @@
 
 /** Every place there is, as `step:moment`. The crash matrix has cells for each, or it does not compile. */
 export const FAULT_POINTS = [
+  "open:created",
+  "open:wal",
+  "migrate:begun",
+  "migrate:tables",
+  "migrate:commit",
+  "migrate:committed",
   "record:before",
   "record:after",
+  "claim:before",
+  "claim:after",
   "send:before",
   "send:after",
+  "answer:head",
+  "answer:body",
   "settle:before",
+  "settle:told",
   "settle:after",
   "group:begun",
   "group:row",
   "group:commit",
   "group:committed",
+  "group:told",
+  "deliver:before",
+  "deliver:after",
+  "renew:before",
+  "renew:after",
+  "relieve:before",
+  "relieve:after",
+  "decide:before",
+  "decide:after",
+  "prune:before",
+  "prune:after",
 ] as const;
 
 /** One of {@link FAULT_POINTS}. */

@@ -7,6 +7,7 @@ import { access, constants, mkdir, open, realpath, stat, statfs } from "node:fs/
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import process from "node:process";
+import { faultPoint } from "../../core/fault-point.js";
 import { MisuseError, StoreError } from "../../errors.js";
 
 /** The default path: the platform's place for state that outlives a program, or `$SAMEKEY_DIR`. */
@@ -55,6 +56,7 @@ export async function preparePlace(path: string): Promise<string> {
 async function create(path: string): Promise<void> {
   try {
     await (await open(path, "wx", 0o600)).close();
+    FAULT: faultPoint("open:created");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }

@@ -165,6 +165,7 @@ export class Queue {
       if (failed.has(job)) job.reject(answers[i]);
       else job.resolve(answers[i] as never);
     });
+    FAULT: if (writes) faultPoint("group:told");
   }
 
   /** A transaction that began as a read and then writes would fail at once, without waiting, if anyone else writes. */

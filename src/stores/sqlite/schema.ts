@@ -1,5 +1,6 @@
 /** The tables, and what is set on a connection before it is used. */
 
+import { faultPoint } from "../../core/fault-point.js";
 import { StoreError } from "../../errors.js";
 import type { SqliteDatabase, SqliteRow } from "./driver.js";
 
@@ -88,6 +89,7 @@ export function prepare(db: SqliteDatabase, path: string): void {
     const detail = `${path}: its file system does not support SQLite's write-ahead log. Choose a path on a local disk`;
     throw new StoreError("unavailable", { detail });
   }
+  FAULT: if (fresh) faultPoint("open:wal");
   // A file that is in WAL mode already opens with NORMAL in common builds: a power cut would lose the last commits.
   db.exec("pragma synchronous = full");
   // The addon's own default is 16 MB, for a queue that is touched at its ends only.
@@ -100,16 +102,21 @@ export function prepare(db: SqliteDatabase, path: string): void {
 
 function create(db: SqliteDatabase, path: string): void {
   db.exec("begin immediate");
+  FAULT: faultPoint("migrate:begun");
   try {
     // Another process may have been faster.
     if (isFresh(db, path)) {
-      db.exec(`${TABLES} pragma application_id = ${APPLICATION_ID}; pragma user_version = ${SCHEMA_VERSION}`);
+      db.exec(TABLES);
+      FAULT: faultPoint("migrate:tables");
+      db.exec(`pragma application_id = ${APPLICATION_ID}; pragma user_version = ${SCHEMA_VERSION}`);
     }
+    FAULT: faultPoint("migrate:commit");
     db.exec("commit");
   } catch (error) {
     db.exec("rollback");
     throw error;
   }
+  FAULT: faultPoint("migrate:committed");
 }
 
 /** Whether the file has nothing in it yet. Throws if what it has is not ours, or newer than we are. */

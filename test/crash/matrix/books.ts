@@ -1,64 +1,116 @@
 import type { Kind, Order, Told } from "./errand.js";
 import type { Server } from "./server.js";
 
-const STATE: Readonly<Record<Kind, string>> = {
-  plain: "succeeded",
-  large: "succeeded",
-  flaky: "succeeded",
-  refused: "rejected",
+/** How often an order of a kind may have been decided by the server when it ends in a state. */
+type Endings = Readonly<Record<string, readonly number[]>>;
+
+const done: Endings = { succeeded: [1] };
+/** Looked up at the server by whoever decides. */
+const looked: Endings = { succeeded: [1], rejected: [0], expired: [0] };
+
+const ENDINGS: Readonly<Record<Kind, Endings>> = {
+  plain: done,
+  large: done,
+  flaky: done,
+  slow: done,
+  refused: { rejected: [1] },
+  canceled: { canceled: [0], succeeded: [1] },
+  reconciled: looked,
+  discarded: { unresolved: [0, 1], expired: [0] },
+  asked: looked,
 };
+
+type News = Extract<Told, { readonly order: string }>;
+type Counts = Readonly<Partial<Record<string, number>>>;
 
 /** What all lives together were told to do and have told, against what the server saw. */
 export class Books {
   readonly #orders: Order[] = [];
-  readonly #told = new Map<string, Told[]>();
+  readonly #told = new Map<string, News[]>();
+  /** What each file holds. */
+  readonly #counts = new Map<string, Counts>();
   readonly #server: Server;
-  #counts: Readonly<Partial<Record<string, number>>> = {};
+  readonly #prunes: boolean;
 
-  constructor(server: Server) {
+  constructor(server: Server, prunes: boolean) {
     this.#server = server;
+    this.#prunes = prunes;
   }
 
   add(orders: readonly Order[]): void {
     this.#orders.push(...orders);
   }
 
-  hear(told: readonly Told[]): void {
+  hear(told: readonly Told[], path: string): void {
     for (const one of told) {
-      if (one.what === "done") this.#counts = one.counts;
+      if (one.what === "done") this.#counts.set(path, one.counts);
       else if (one.what !== "recovered") this.#told.set(one.order, [...(this.#told.get(one.order) ?? []), one]);
     }
+  }
+
+  wasRefused({ order }: Order): boolean {
+    return (this.#told.get(order) ?? []).some((one) => "state" in one && one.state === "rejected");
   }
 
   /** What is wrong, once a life has come to its end with nothing left to finish. */
   faults(): string[] {
     const faults = this.#orders.flatMap((order) => this.#faultsOf(order).map((fault) => `${order.order}: ${fault}`));
     if (this.#server.overlaps > 0) faults.push(`${this.#server.overlaps} requests met another with the same key`);
-    const wanted: Record<string, number> = {};
-    for (const { kind } of this.#orders) wanted[STATE[kind]] = (wanted[STATE[kind]] ?? 0) + 1;
-    for (const state of new Set([...Object.keys(wanted), ...Object.keys(this.#counts)])) {
-      const [is, should] = [this.#counts[state] ?? 0, wanted[state] ?? 0];
-      if (is !== should) faults.push(`the store holds ${is} that are ${state}, and should hold ${should}`);
+    return [...faults, ...this.#faultsOfLane(), ...this.#faultsOfCounts()];
+  }
+
+  /** Where an order ended, as it was told last. */
+  #endOf({ order }: Order): string | undefined {
+    const told = this.#told.get(order) ?? [];
+    // What the hook has had may be dropped before it is looked up again.
+    const last = told.findLast(({ what }) => what === "outcome") ?? told.findLast(({ what }) => what === "hook");
+    return last && "state" in last ? last.state : undefined;
+  }
+
+  #faultsOf(order: Order): string[] {
+    const { keys, bodies, decisions } = this.#server.seen(order.order);
+    const told = this.#told.get(order.order) ?? [];
+    const end = this.#endOf(order);
+    const faults: string[] = [];
+    if (end === undefined) return ["no outcome was told"];
+    if (!ENDINGS[order.kind][end]?.includes(decisions)) faults.push(`it is ${end}, and was decided ${decisions} times`);
+    if (keys.size > 1) faults.push(`it came under ${keys.size} keys`);
+    if (bodies.size > 1) faults.push(`it came with ${bodies.size} bodies`);
+    if (!told.some((one) => one.what === "hook" && one.state === end)) faults.push(`its hook was not told ${end}`);
+    const key = told[0]?.key ?? "";
+    if (keys.size > 0 && !keys.has(key)) faults.push("it came under another key than was told");
+    for (const one of told) {
+      if (one.key !== key) faults.push(`${one.what} was told with another key`);
+      // What was told for certain is not unsaid.
+      if ("state" in one && one.state !== end && one.state !== "unresolved") {
+        faults.push(`${one.what} said ${one.state}, and it is ${end}`);
+      }
     }
     return faults;
   }
 
-  #faultsOf({ order, kind }: Order): string[] {
-    const seen = this.#server.seen.get(order);
-    const told = this.#told.get(order) ?? [];
-    if (!seen) return ["it never reached the server"];
-    const faults: string[] = [];
-    if (seen.keys.size !== 1) faults.push(`it came under ${seen.keys.size} keys`);
-    if (seen.bodies.size !== 1) faults.push(`it came with ${seen.bodies.size} bodies`);
-    if (seen.decisions !== 1) faults.push(`it was decided ${seen.decisions} times`);
-    for (const what of ["outcome", "hook"] as const) {
-      if (!told.some((one) => one.what === what)) faults.push(`no ${what} was told`);
+  /** One after the other, in the order in which they were placed. */
+  #faultsOfLane(): string[] {
+    const orders = this.#orders.filter(({ lane }) => lane !== undefined);
+    const places = orders.map(({ order }) => this.#server.seen(order).place);
+    const isInOrder = places.every((place, i) => i === 0 || place > (places[i - 1] ?? 0));
+    return isInOrder ? [] : [`the lane was served in the order ${places}`];
+  }
+
+  #faultsOfCounts(): string[] {
+    const wanted = new Map<string, number>();
+    for (const order of this.#orders) {
+      const end = this.#endOf(order) ?? "nowhere";
+      wanted.set(end, (wanted.get(end) ?? 0) + 1);
     }
-    for (const one of told) {
-      if (!("key" in one)) continue;
-      if (!seen.keys.has(one.key ?? "")) faults.push(`${one.what} was told with another key`);
-      if ("state" in one && one.state !== STATE[kind]) faults.push(`${one.what} said ${one.state}, not ${STATE[kind]}`);
+    const held = new Map<string, number>();
+    for (const counts of this.#counts.values()) {
+      for (const [state, count = 0] of Object.entries(counts)) held.set(state, (held.get(state) ?? 0) + count);
     }
-    return faults;
+    // A refusal frees its intent, so nothing of it need be remembered.
+    if (this.#prunes) for (const counts of [wanted, held]) counts.delete("rejected");
+    return [...new Set([...wanted.keys(), ...held.keys()])]
+      .filter((state) => wanted.get(state) !== held.get(state))
+      .map((state) => `the store holds ${held.get(state) ?? 0} that are ${state}, not ${wanted.get(state) ?? 0}`);
   }
 }

@@ -3,30 +3,55 @@
 import type { FaultPoint } from "../../../src/core/fault-point.js";
 import type { State } from "../../../src/core/record.js";
 
-/** How the server answers an order: done, refused, away at first; `large` fills many packets. */
-export type Kind = "plain" | "refused" | "flaky" | "large";
+/** What is to become of an order. */
+export type Kind =
+  | "plain"
+  | "refused"
+  /** The server is away at first. */
+  | "flaky"
+  /** Fills many packets. */
+  | "large"
+  /** Takes so long that its lease is renewed. */
+  | "slow"
+  /** Withdrawn as soon as it is recorded. */
+  | "canceled"
+  /** Carried out, and never answered: someone looks at the server and reconciles it, */
+  | "reconciled"
+  /** or gives it up, */
+  | "discarded"
+  /** or the operation's own hook looks. */
+  | "asked";
 
 export interface Order {
   readonly order: string;
   readonly kind: Kind;
   /** Whether it is saved first, and sent then. */
   readonly saved: boolean;
+  readonly lane?: string | undefined;
 }
 
 /** How a life finishes what the ones before it left. */
 export type Recovery = "resume" | "start" | "ask again";
 
+export type Driver = "better-sqlite3" | "node:sqlite";
+
 /** What one life of the process is to do. */
 export interface Errand {
   readonly url: string;
   readonly path: string;
-  readonly driver: "better-sqlite3" | "node:sqlite";
+  readonly driver: Driver;
   /** Where it ends, and at which arrival there. */
   readonly end?: { readonly point: FaultPoint; readonly hit: number } | undefined;
   readonly recovery: Recovery;
+  /** Since `from`, its clock goes so many times as fast. */
+  readonly clock: { readonly from: number; readonly speed: number };
+  /** Whether what is settled is dropped at once. */
+  readonly prunes: boolean;
   /** Orders of earlier lives, finished first. */
   readonly left: readonly Order[];
   readonly orders: readonly Order[];
+  /** Orders that succeeded in earlier lives, asked for once more: nothing is sent. */
+  readonly again: readonly Order[];
 }
 
 /** What it tells, each before it goes on. */
@@ -35,7 +60,7 @@ export type Told =
   | {
       readonly what: "outcome" | "hook";
       readonly order: string;
-      readonly key: string | undefined;
+      readonly key: string;
       readonly state: string;
     }
   | { readonly what: "recovered" }

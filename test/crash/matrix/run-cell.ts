@@ -4,15 +4,15 @@ import { join } from "node:path";
 import { type Random, seeded } from "../../../examples/demo/random.js";
 import type { FaultPoint } from "../../../src/core/fault-point.js";
 import { Books } from "./books.js";
-import { isMoment, type Place } from "./cells.js";
-import type { Errand, Kind, Order, Recovery } from "./errand.js";
+import { isMoment, type Place, settingOf } from "./cells.js";
+import type { Driver, Kind, Order, Recovery } from "./errand.js";
 import { type Ending, live, type Program } from "./life.js";
 import { startServer } from "./server.js";
 
 export interface CellOptions {
   readonly program: Program;
   readonly place: Place;
-  readonly driver: Errand["driver"];
+  readonly driver: Driver;
   /** How often the process is ended. */
   readonly trials: number;
   readonly seed: number;
@@ -21,78 +21,133 @@ export interface CellOptions {
 
 export interface CellReport {
   readonly place: Place;
-  readonly driver: Errand["driver"];
+  readonly driver: Driver;
   /** How often the process was ended at the place. */
   readonly kills: number;
   readonly orders: number;
   readonly faults: readonly string[];
 }
 
-const KINDS: readonly Kind[] = ["plain", "refused", "flaky", "large"];
 const RECOVERIES: readonly Recovery[] = ["resume", "start", "ask again"];
 
 /**
  * One cell: life after life on one file, each ended at the place, while it finishes what the last one left or places orders
  * of its own. The last life is left alone; then everything is compared.
  */
-export async function runCell({ program, place, driver, trials, seed, onTrial }: CellOptions): Promise<CellReport> {
-  const random = seeded(seed);
-  const directory = await mkdtemp(join(tmpdir(), "samekey-crash-"));
-  const server = await startServer();
-  const books = new Books(server);
-  let kills = 0;
-  let orders = 0;
-  let left: readonly Order[] = [];
-  /** How often an undisturbed life comes to the place. */
-  let hits = 0;
-
-  async function next(isEnded: boolean, isLast = false): Promise<void> {
-    const fresh = isLast ? [] : ordersOf(orders);
-    orders += fresh.length;
-    books.add(fresh);
-    const hit = isEnded ? 1 + Math.floor(random() * hits) : undefined;
-    const recovery = isLast ? "resume" : pick(random, RECOVERIES);
-    const end = hit !== undefined && !isMoment(place) ? { point: place, hit } : undefined;
-    let seen = 0;
-    server.onMoment = (moment) => (moment === place && ++seen === hit ? life.kill() : undefined);
-    const path = join(directory, "orders.sqlite");
-    const life = live(program, { url: server.url, path, driver, end, recovery, left, orders: fresh });
-    const ending = await life.ended;
-    hits = Math.max(hits, isMoment(place) ? seen : (hitsOf(ending)[place] ?? 0));
-    books.hear(ending.told);
-    if (ending.killed) kills++;
-    left = ending.killed ? [...(hasRecovered(ending) ? [] : left), ...fresh] : [];
-  }
-
+export async function runCell(options: CellOptions): Promise<CellReport> {
+  const { place, driver, trials, onTrial } = options;
+  const cell = await Cell.open(options);
+  const faults: string[] = [];
   try {
-    await next(false);
-    if (hits === 0) throw new Error(`${place} is never reached`);
-    // One may end before it comes to the place so often: how much shares a commit differs.
-    for (let lives = 0; kills < trials && lives < 20 + 4 * trials; lives++) {
-      await next(true);
-      onTrial?.(kills);
+    await cell.live();
+    // One may come to its end before it comes to the place: how much shares a commit differs.
+    for (let lives = 0; cell.kills < trials && lives < 20 + 5 * trials; lives++) {
+      await cell.live("ended");
+      onTrial?.(cell.kills);
     }
-    await next(false, true);
-    const faults = books.faults();
-    if (kills < trials) faults.push(`it was ended ${kills} times instead of ${trials}`);
-    return { place, driver, kills, orders, faults };
+    await cell.live("last");
+    if (cell.kills < trials) faults.push(`it was ended ${cell.kills} times instead of ${trials}`);
   } catch (error) {
-    return { place, driver, kills, orders, faults: [...books.faults(), (error as Error).message] };
+    faults.push((error as Error).message);
   } finally {
-    await server.close();
-    await rm(directory, { recursive: true, force: true });
+    await cell.close();
+  }
+  return { place, driver, kills: cell.kills, orders: cell.orders, faults: [...faults, ...cell.faults()] };
+}
+
+class Cell {
+  kills = 0;
+  readonly #options: CellOptions;
+  readonly #directory: string;
+  readonly #server: Awaited<ReturnType<typeof startServer>>;
+  readonly #books: Books;
+  readonly #random: Random;
+  readonly #from = Date.now();
+  #placed: Order[] = [];
+  #left: readonly Order[] = [];
+  #file = 0;
+  #lives = 0;
+  /** How often an undisturbed life comes to the place. */
+  #hits = 1;
+
+  static async open(options: CellOptions): Promise<Cell> {
+    return new Cell(options, await mkdtemp(join(tmpdir(), "samekey-crash-")), await startServer());
+  }
+
+  private constructor(options: CellOptions, directory: string, server: Awaited<ReturnType<typeof startServer>>) {
+    this.#options = options;
+    this.#directory = directory;
+    this.#server = server;
+    this.#random = seeded(options.seed);
+    this.#books = new Books(server, settingOf(options.place).prunes === true);
+  }
+
+  get orders(): number {
+    return this.#placed.length;
+  }
+
+  faults(): string[] {
+    return this.#books.faults();
+  }
+
+  async live(how: "undisturbed" | "ended" | "last" = "undisturbed"): Promise<void> {
+    const { program, place, driver } = this.#options;
+    const setting = settingOf(place);
+    const fresh = how === "last" ? [] : this.#draw(setting.orders);
+    // In a file that has been made before, the places where it is made are not come to.
+    const isEnded = how === "ended" && !(setting.fresh && this.#left.length > 0);
+    const isFirst = isEnded && setting.first !== undefined && this.#lives % 2 === 0;
+    const point = isFirst ? setting.first : place;
+    const hit = isFirst ? 1 : 1 + Math.floor(this.#random() * this.#hits);
+    const end = isEnded && point && !isMoment(point) ? { point, hit } : undefined;
+    const path = join(this.#directory, `${this.#file}.sqlite`);
+    let seen = 0;
+    this.#server.onMoment = (moment) => {
+      if (moment !== place) return undefined;
+      seen++;
+      return isEnded && seen === hit ? life.kill() : undefined;
+    };
+    const life = live(program, {
+      url: this.#server.url,
+      path,
+      driver,
+      end,
+      recovery: how === "last" ? "resume" : pick(this.#random, RECOVERIES),
+      clock: { from: this.#from, speed: setting.speed ?? 1 },
+      prunes: setting.prunes ?? false,
+      left: this.#left,
+      orders: fresh,
+      again: how === "last" && !setting.fresh ? this.#placed.filter(({ kind }) => kind === "plain") : [],
+    });
+    const ending = await life.ended;
+    this.#lives++;
+    this.#books.hear(ending.told, path);
+    if (!ending.killed) this.#hits = Math.max(this.#hits, isMoment(place) ? seen : (hitsOf(ending)[place] ?? 0));
+    if (ending.killed && !isFirst) this.kills++;
+    this.#left = ending.killed ? [...(hasRecovered(ending) ? [] : this.#left), ...fresh] : [];
+    // A refusal that was dropped is forgotten: to ask for it again would be another order.
+    if (setting.prunes) this.#left = this.#left.filter((order) => !this.#books.wasRefused(order));
+    if (setting.fresh && !ending.killed && how !== "last") this.#file++;
+  }
+
+  async close(): Promise<void> {
+    await this.#server.close();
+    await rm(this.#directory, { recursive: true, force: true });
+  }
+
+  #draw(kinds: readonly (Kind | `${Kind}+`)[]): Order[] {
+    const first = this.#placed.length;
+    const orders = kinds.map((kind, index): Order => {
+      const order = { order: String(first + index), kind: kind.replace("+", "") as Kind, saved: this.#random() < 0.5 };
+      return kind.endsWith("+") ? { ...order, lane: "till" } : order;
+    });
+    this.#placed.push(...orders);
+    this.#books.add(orders);
+    return orders;
   }
 }
 
-function ordersOf(first: number): Order[] {
-  return KINDS.map((kind, index) => ({
-    order: String(first + index),
-    kind,
-    saved: (first / KINDS.length + index) % 2 === 0,
-  }));
-}
-
-function hitsOf({ told }: Ending): Partial<Record<FaultPoint, number>> {
+function hitsOf({ told }: Ending): Partial<Record<FaultPoint | Place, number>> {
   return told.find((one) => one.what === "done")?.hits ?? {};
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Kind } from "./errand.js";
 
 /** Where a request stands, seen from the server; processes are ended there as well as at their own points. */
@@ -8,7 +9,7 @@ export const MOMENTS = [
   "request:part",
   "request:whole",
   "effect:committed",
-  "answer:head",
+  "answer:started",
   "answer:part",
   "answer:whole",
 ] as const;
@@ -21,12 +22,13 @@ export interface Seen {
   readonly bodies: Set<string>;
   /** How often it was carried out, or refused: once for each key that it came with. */
   decisions: number;
+  /** It was the how-manieth that was decided. */
+  place: number;
 }
 
 export interface Server {
   readonly url: string;
-  /** By order. */
-  readonly seen: ReadonlyMap<string, Seen>;
+  seen(order: string): Seen;
   /** Requests that arrived while another with the same key was still open. */
   readonly overlaps: number;
   /** Called at each moment, and waited for. */
@@ -34,60 +36,69 @@ export interface Server {
   close(): Promise<void>;
 }
 
+/** How long it works on a slow order, in milliseconds. */
+const SLOW = 600;
+
 /** A server that keeps its side of the contract: one decision for each key, and the same answer ever after. */
 export async function startServer(): Promise<Server> {
-  const seen = new Map<string, Seen>();
+  const orders = new Map<string, Seen>();
   const decided = new Map<string, { readonly status: number; readonly body: string; readonly sha256: string }>();
   const open = new Map<string, number>();
   const away = new Set<string>();
   let overlaps = 0;
 
-  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const key = String(request.headers["idempotency-key"]);
+  function enter(key: string, response: ServerResponse): void {
     const others = open.get(key) ?? 0;
     if (others > 0) overlaps++;
     open.set(key, others + 1);
     response.once("close", () => open.set(key, (open.get(key) ?? 1) - 1));
-    const [, order = ""] = request.url?.match(/^\/orders\/(.+)$/) ?? [];
-    const news = seen.get(order) ?? { keys: new Set(), bodies: new Set(), decisions: 0 };
-    seen.set(order, news);
-    news.keys.add(key);
-    await server.onMoment("request:head");
+  }
+
+  async function read(request: IncomingMessage): Promise<Buffer> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) {
       chunks.push(chunk as Buffer);
       if (!request.complete) await server.onMoment("request:part");
     }
-    const bytes = Buffer.concat(chunks);
+    return Buffer.concat(chunks);
+  }
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const order = server.seen(request.url?.replace("/orders/", "") ?? "");
+    if (request.method === "GET") return void response.writeHead(order.decisions > 0 ? 200 : 404).end();
+    const key = String(request.headers["idempotency-key"]);
+    enter(key, response);
+    order.keys.add(key);
+    await server.onMoment("request:head");
+    const bytes = await read(request);
     const sha256 = createHash("sha256").update(bytes).digest("hex");
+    order.bodies.add(sha256);
     const { kind } = JSON.parse(bytes.toString()) as { kind: Kind };
-    news.bodies.add(sha256);
     await server.onMoment("request:whole");
     // Nobody is there any more, and nothing has been done yet.
     if (response.destroyed) return;
     if (kind === "flaky" && !away.has(key)) {
       away.add(key);
-      response.writeHead(503).end();
-      return;
+      return void response.writeHead(503).end();
     }
+    if (kind === "slow") await sleep(SLOW);
     const known = decided.get(key);
-    if (known && known.sha256 !== sha256) {
-      response.writeHead(422).end();
-      return;
-    }
-    const answer = known ?? { status: kind === "refused" ? 402 : 201, body: JSON.stringify({ order, kind }), sha256 };
+    if (known && known.sha256 !== sha256) return void response.writeHead(422).end();
+    const answer = known ?? { status: kind === "refused" ? 402 : 201, body: JSON.stringify({ kind, sha256 }), sha256 };
     if (!known) {
       decided.set(key, answer);
-      news.decisions++;
+      order.decisions++;
+      order.place = decided.size;
     }
     await server.onMoment("effect:committed");
+    if (kind === "reconciled" || kind === "discarded" || kind === "asked") return void response.destroy();
     response.writeHead(answer.status, {
       "content-type": "application/json",
       "content-length": Buffer.byteLength(answer.body),
       "idempotency-status": known ? "replayed" : "executed",
     });
     response.flushHeaders();
-    await server.onMoment("answer:head");
+    await server.onMoment("answer:started");
     const half = answer.body.length / 2;
     await new Promise((done) => response.write(answer.body.slice(0, half), done));
     await server.onMoment("answer:part");
@@ -103,7 +114,11 @@ export async function startServer(): Promise<Server> {
   const { port } = listener.address() as { port: number };
   const server: Server = {
     url: `http://127.0.0.1:${port}`,
-    seen,
+    seen(order) {
+      const seen = orders.get(order) ?? { keys: new Set(), bodies: new Set(), decisions: 0, place: 0 };
+      orders.set(order, seen);
+      return seen;
+    },
     get overlaps() {
       return overlaps;
     },
