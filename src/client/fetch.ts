@@ -10,7 +10,7 @@ import { headersOf, isOmitted, readError, readResult } from "./result.js";
 import type { CallOptions, SendOptions } from "./types.js";
 
 /** What `fetch` takes, and what samekey adds to it. */
-export type SdkFetchInit = Omit<RequestInit, "body"> & {
+export type SdkFetchInit = { readonly [Name in Exclude<keyof RequestInit, "body">]?: RequestInit[Name] | undefined } & {
   /** Whatever `fetch` takes; or a plain object or array, which is sent as JSON. */
   readonly body?: unknown;
 } & Pick<CallOptions, "intent" | "lane" | "owner" | "deadline">;

@@ -83,7 +83,8 @@ export async function startApi(handle: Handle, contract: Partial<Contract> = {})
 
   async function carryOut({ method, path, headers, bytes }: Arrival): Promise<Answer> {
     const body = method === "GET" || bytes.length === 0 ? null : new Uint8Array(bytes);
-    return await read(await handle(new Request(`${url}${path}`, { method, headers: headers as HeadersInit, body })));
+    const request = new Request(`${url}${path}`, { method, headers: headers as HeadersInit, body });
+    return await read(await Promise.resolve(request).then(handle).catch(broken));
   }
 
   const again = (answer: Answer): Answer => ({
@@ -140,6 +141,8 @@ export async function startApi(handle: Handle, contract: Partial<Contract> = {})
     },
   };
 }
+
+const broken = (error: unknown): Response => new Response(`the test's own API failed: ${error}`, { status: 500 });
 
 async function read(response: Response): Promise<Answer> {
   const body = Buffer.from(await response.arrayBuffer());
