@@ -9,18 +9,13 @@ export function askFromPage(sdk: BackgroundSyncSdk, tag: string): () => void {
   const left = new Set<string>();
   let registration: SyncRegistration | undefined;
 
-  const ask = async (): Promise<void> => {
-    if (!registration || left.size === 0) return;
-    const { sync, active } = registration;
-    const isAsked = await sync?.register(tag).then(
-      () => true,
-      () => false,
-    );
-    // Not there, or not allowed: the worker is woken now, or by something else.
-    if (!isAsked) active?.postMessage(tag);
-  };
   const askIfLeaving = (): void => {
-    if (navigator.onLine === false || document?.visibilityState === "hidden") void ask();
+    if (!registration || left.size === 0) return;
+    const offline = navigator.onLine === false;
+    if (!offline && document?.visibilityState !== "hidden") return;
+    registration.sync?.register(tag).catch(() => {});
+    // There may be no Background Sync, or none allowed, and a page that goes does not live to hear of it.
+    if (!offline) registration.active?.postMessage(tag);
   };
   // Known beforehand: a page that goes has no time to look.
   navigator?.serviceWorker?.ready.then(

@@ -9,10 +9,10 @@ const setting = setUp();
 const TAG = "samekey:pay";
 
 /** A shop in which ann is signed in, with its service worker at work. */
-async function shopWithWorker(): Promise<Page> {
+async function shopWithWorker({ backgroundSync = true } = {}): Promise<Page> {
   const page = await setting.tab();
-  await page.evaluate(async () => {
-    app.kept["asked"] = app.recordSync();
+  await page.evaluate(async (isThere) => {
+    if (isThere) app.kept["asked"] = app.recordSync();
     await app.signIn({ user: "ann", token: "token-of-ann" });
     app.backgroundSync(app.open());
     const registration = await navigator.serviceWorker.register("/sync-worker.js");
@@ -21,7 +21,7 @@ async function shopWithWorker(): Promise<Page> {
       await new Promise((resolve) => active?.addEventListener("statechange", resolve, { once: true }));
     }
     return registration.scope;
-  });
+  }, backgroundSync);
   return page;
 }
 
@@ -210,6 +210,21 @@ test("a worker that is replaced by a newer release in the middle loses and repea
   });
   await browser.sync();
   await eventually(() => found(later, "order-1")).toBe("succeeded");
+  expect(keysOf(site).size).toBe(1);
+  expect(site.api.effects).toHaveLength(1);
+});
+
+test("without Background Sync a page that is left in the middle hands over to the worker", async () => {
+  const { site } = setting;
+  site.api.script(delay("1h"));
+  const page = await shopWithWorker({ backgroundSync: false });
+  await sendAside(page, "order-1");
+  await arrived(site, 1);
+  await page.goto("about:blank");
+  await eventually(events).toEqual(["message: done"]);
+  const later = await laterPage();
+  expect(await send(later, "order-1")).toMatchObject({ source: "store", data: { id: "1" } });
+  expect(site.arrivals).toHaveLength(2);
   expect(keysOf(site).size).toBe(1);
   expect(site.api.effects).toHaveLength(1);
 });
