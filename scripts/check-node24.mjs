@@ -1,5 +1,5 @@
 // On Node 24, where `node:sqlite` stands in for better-sqlite3 (whose binary here is made for the Node that npm ran on):
-// the packed tarball as users get it, and the store contract.
+// the packed tarball as users get it, the store contract, and the crash matrix.
 import { spawnSync } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -32,3 +32,5 @@ if (JSON.parse(readFileSync(report, "utf8")).numPassedTests === 0) {
   console.error("no test of the store contract ran");
   process.exitCode = 1;
 }
+
+run(root, ["test/crash/matrix/run.js", "--store", "node:sqlite", "--trials", "1"]);

@@ -44,7 +44,7 @@ export class Books {
   hear(told: readonly Told[], path: string): void {
     for (const one of told) {
       if (one.what === "done") this.#counts.set(path, one.counts);
-      else if (one.what !== "recovered") this.#told.set(one.order, [...(this.#told.get(one.order) ?? []), one]);
+      else if ("order" in one) this.#told.set(one.order, [...(this.#told.get(one.order) ?? []), one]);
     }
   }
 
@@ -56,7 +56,7 @@ export class Books {
   faults(): string[] {
     const faults = this.#orders.flatMap((order) => this.#faultsOf(order).map((fault) => `${order.order}: ${fault}`));
     if (this.#server.overlaps > 0) faults.push(`${this.#server.overlaps} requests met another with the same key`);
-    return [...faults, ...this.#faultsOfLane(), ...this.#faultsOfCounts()];
+    return [...faults, ...this.#faultsOfLanes(), ...this.#faultsOfCounts()];
   }
 
   /** Where an order ended, as it was told last. */
@@ -89,12 +89,15 @@ export class Books {
     return faults;
   }
 
-  /** One after the other, in the order in which they were placed. */
-  #faultsOfLane(): string[] {
-    const orders = this.#orders.filter(({ lane }) => lane !== undefined);
-    const places = orders.map(({ order }) => this.#server.seen(order).place);
-    const isInOrder = places.every((place, i) => i === 0 || place > (places[i - 1] ?? 0));
-    return isInOrder ? [] : [`the lane was served in the order ${places}`];
+  /** In each of them one after the other, in the order in which they were placed. */
+  #faultsOfLanes(): string[] {
+    const lanes = new Set(this.#orders.flatMap(({ lane }) => lane ?? []));
+    return [...lanes].flatMap((lane) => {
+      const orders = this.#orders.filter((order) => order.lane === lane);
+      const places = orders.map(({ order }) => this.#server.seen(order).place);
+      const isInOrder = places.every((place, i) => i === 0 || place > (places[i - 1] ?? 0));
+      return isInOrder ? [] : [`the lane ${lane} was served in the order ${places}`];
+    });
   }
 
   #faultsOfCounts(): string[] {

@@ -63,7 +63,7 @@ export type Told =
       readonly key: string;
       readonly state: string;
     }
-  | { readonly what: "recovered" }
+  | { readonly what: "alive" | "recovered" }
   | {
       readonly what: "done";
       /** How often each point was reached. */

@@ -16,6 +16,8 @@ export interface Ending {
 }
 
 export interface Life {
+  /** Resolves when it begins to do something, or is gone. */
+  readonly began: Promise<unknown>;
   readonly ended: Promise<Ending>;
   /** Ends it as a crash does; resolves when it is gone. */
   kill(): Promise<void>;
@@ -30,7 +32,8 @@ export function live({ node, path }: Program, errand: Errand): Life {
     stdio: ["ignore", "pipe", "pipe"],
   });
   const told: Told[] = [];
-  createInterface({ input: child.stdout }).on("line", (line) => told.push(JSON.parse(line)));
+  const lines = createInterface({ input: child.stdout }).on("line", (line) => told.push(JSON.parse(line)));
+  const began = Promise.race([once(lines, "line"), once(child, "close")]);
   let complaints = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     complaints += text;
@@ -47,6 +50,7 @@ export function live({ node, path }: Program, errand: Errand): Life {
     return { killed: signal === "SIGKILL", told };
   });
   return {
+    began,
     ended,
     kill: async () => {
       child.kill("SIGKILL");

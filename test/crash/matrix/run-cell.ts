@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type Random, seeded } from "../../../examples/demo/random.js";
 import type { FaultPoint } from "../../../src/core/fault-point.js";
 import { Books } from "./books.js";
-import { isMoment, type Place, settingOf } from "./cells.js";
+import { isMoment, type Place, type Setting, settingOf } from "./cells.js";
 import type { Driver, Kind, Order, Recovery } from "./errand.js";
 import { type Ending, live, type Program } from "./life.js";
 import { startServer } from "./server.js";
@@ -28,7 +28,7 @@ export interface CellReport {
   readonly faults: readonly string[];
 }
 
-const RECOVERIES: readonly Recovery[] = ["resume", "start", "ask again"];
+export const RECOVERIES: readonly Recovery[] = ["resume", "start", "ask again"];
 
 /**
  * One cell: life after life on one file, each ended at the place, while it finishes what the last one left or places orders
@@ -39,7 +39,8 @@ export async function runCell(options: CellOptions): Promise<CellReport> {
   const cell = await Cell.open(options);
   const faults: string[] = [];
   try {
-    await cell.live();
+    // How often the place is come to: for a few kills the first time is enough.
+    if (trials > 3) await cell.live();
     // One may come to its end before it comes to the place: how much shares a commit differs.
     for (let lives = 0; cell.kills < trials && lives < 20 + 5 * trials; lives++) {
       await cell.live("ended");
@@ -135,22 +136,31 @@ class Cell {
     await rm(this.#directory, { recursive: true, force: true });
   }
 
-  #draw(kinds: readonly (Kind | `${Kind}+`)[]): Order[] {
-    const first = this.#placed.length;
-    const orders = kinds.map((kind, index): Order => {
-      const order = { order: String(first + index), kind: kind.replace("+", "") as Kind, saved: this.#random() < 0.5 };
-      return kind.endsWith("+") ? { ...order, lane: "till" } : order;
-    });
+  #draw(kinds: Setting["orders"]): Order[] {
+    const orders = drawOrders(kinds, "order", this.#placed.length, this.#random);
     this.#placed.push(...orders);
     this.#books.add(orders);
     return orders;
   }
 }
 
+/** New orders, numbered from `first`. */
+export function drawOrders(kinds: Setting["orders"], name: string, first: number, random: Random): Order[] {
+  return kinds.map((kind, index) => {
+    const order = `${name}-${first + index}`;
+    return {
+      order,
+      kind: kind.replace("+", "") as Kind,
+      saved: random() < 0.5,
+      lane: kind.endsWith("+") ? name : undefined,
+    };
+  });
+}
+
 function hitsOf({ told }: Ending): Partial<Record<FaultPoint | Place, number>> {
   return told.find((one) => one.what === "done")?.hits ?? {};
 }
 
-const hasRecovered = ({ told }: Ending): boolean => told.some(({ what }) => what === "recovered");
+export const hasRecovered = ({ told }: Ending): boolean => told.some(({ what }) => what === "recovered");
 
-const pick = <T>(random: Random, list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
+export const pick = <T>(random: Random, list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;

@@ -3,9 +3,18 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { bundle } from "../../../examples/bundle.js";
+import { node24 } from "../../../scripts/node24.mjs";
 
 const sources = ["main.ts", "worker.ts"].map((path) => fileURLToPath(new URL(path, import.meta.url)));
 const { directory, remove } = await bundle(...sources);
 process.once("exit", remove);
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130));
-await import(join(directory, "main.js"));
+
+/** better-sqlite3 is installed for the Node that runs this; an older one has no `node:sqlite`. */
+function nodeOf(driver) {
+  if (driver === "better-sqlite3" || process.getBuiltinModule?.("node:sqlite")) return process.execPath;
+  return driver === "node:sqlite" ? node24() : undefined;
+}
+
+const { main } = await import(join(directory, "main.js"));
+process.exitCode = (await main(join(directory, "worker.js"), nodeOf)) ? 0 : 1;

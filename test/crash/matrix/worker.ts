@@ -105,6 +105,7 @@ function unlessSent(error: unknown): void {
   if (!(error instanceof MisuseError && error.code === "already_sent")) throw error;
 }
 
+tell({ what: "alive" });
 if (errand.recovery === "resume") await sdk.resume();
 if (errand.recovery === "start") sdk.start();
 await Promise.all(errand.left.map(finish));

@@ -1,0 +1,112 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { seeded } from "../../../examples/demo/random.js";
+import { Books } from "./books.js";
+import type { Setting } from "./cells.js";
+import type { Driver, Order } from "./errand.js";
+import { live, type Program } from "./life.js";
+import { drawOrders, hasRecovered, pick, RECOVERIES } from "./run-cell.js";
+import { startServer } from "./server.js";
+
+export interface RandomOptions {
+  readonly program: Program;
+  readonly driver: Driver;
+  /** How often processes are ended. */
+  readonly trials: number;
+  /** How many share the file. */
+  readonly processes: number;
+  readonly seed: number;
+  readonly onTrial?: ((done: number) => void) | undefined;
+}
+
+export interface RandomReport {
+  readonly driver: Driver;
+  readonly kills: number;
+  readonly orders: number;
+  readonly faults: readonly string[];
+}
+
+const KINDS: Setting["orders"] = [
+  ...(["plain", "refused", "flaky+", "large+", "plain+", "canceled", "reconciled", "discarded", "asked"] as const),
+];
+
+/** What one process, whoever it is at the time, has placed and not yet finished. */
+interface Chain {
+  readonly name: string;
+  count: number;
+  left: readonly Order[];
+}
+
+/**
+ * Processes on one file, each ended from outside at any instant, or all at one; whoever comes next finishes what was left.
+ * All of them ask for some of the others' orders too.
+ */
+export async function runRandom(options: RandomOptions): Promise<RandomReport> {
+  const { program, driver, trials, processes, seed, onTrial } = options;
+  const random = seeded(seed);
+  const directory = await mkdtemp(join(tmpdir(), "samekey-crash-"));
+  const server = await startServer();
+  const books = new Books(server, false);
+  const path = join(directory, "orders.sqlite");
+  const chains = Array.from({ length: processes }, (_, i): Chain => ({ name: `till-${i}`, count: 0, left: [] }));
+  const placed: Order[] = [];
+  const faults: string[] = [];
+  /** How long a life takes, as far as is known. */
+  let span = 500;
+  let kills = 0;
+
+  async function liveOnce(chain: Chain, fresh: readonly Order[], again: readonly Order[], after: number | undefined) {
+    const life = live(program, {
+      ...{ url: server.url, path, driver, clock: { from: 0, speed: 1 }, prunes: false },
+      recovery: pick(random, RECOVERIES),
+      ...{ left: chain.left, orders: fresh, again },
+    });
+    await life.began;
+    const startedAt = performance.now();
+    if (after !== undefined) void sleep(after).then(() => life.kill());
+    const ending = await life.ended;
+    books.hear(ending.told, path);
+    if (ending.killed) kills++;
+    else span = (span + performance.now() - startedAt) / 2;
+    chain.left = ending.killed ? [...(hasRecovered(ending) ? [] : chain.left), ...fresh] : [];
+  }
+
+  async function round(): Promise<void> {
+    const drawn = chains.map((chain) => drawOrders(KINDS, chain.name, chain.count, random));
+    placed.push(...drawn.flat());
+    books.add(drawn.flat());
+    const atOnce = random() < 0.3 ? random() * span : undefined;
+    await Promise.all(
+      chains.map((chain, i) => {
+        const fresh = drawn[i] ?? [];
+        chain.count += fresh.length;
+        const others = drawn.flatMap((orders, other) =>
+          other === i ? [] : orders.filter(({ kind }) => kind === "plain"),
+        );
+        return liveOnce(chain, fresh, others, atOnce ?? random() * span * 1.2);
+      }),
+    );
+  }
+
+  try {
+    while (kills < trials) {
+      await round();
+      onTrial?.(kills);
+    }
+    for (const chain of chains) await liveOnce(chain, [], [], undefined);
+    await liveOnce(
+      { name: "last", count: 0, left: [] },
+      [],
+      placed.filter(({ kind }) => kind === "plain"),
+      undefined,
+    );
+  } catch (error) {
+    faults.push((error as Error).message);
+  } finally {
+    await server.close();
+    await rm(directory, { recursive: true, force: true });
+  }
+  return { driver, kills, orders: placed.length, faults: [...faults, ...books.faults()] };
+}
