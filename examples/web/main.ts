@@ -1,4 +1,5 @@
 import type { OperationHandle } from "samekey";
+import { defineInspector, type SamekeyInspector } from "samekey/inspector";
 import { type Receipt, sdk } from "./sdk.js";
 
 const order = new URLSearchParams(location.search).get("order") ?? "1";
@@ -63,6 +64,9 @@ addEventListener("online", showNetwork);
 addEventListener("offline", showNetwork);
 sdk.pending.subscribe(showPending);
 sdk.on("settled", () => void showSettled());
+
+defineInspector();
+(element("inspector") as SamekeyInspector).sdk = sdk;
 
 showNetwork();
 void showSettled();

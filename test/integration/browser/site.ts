@@ -30,6 +30,7 @@ export interface Arrival {
 const pages = {
   "/app.js": "app.ts",
   "/react.js": "react.ts",
+  "/inspector.js": "inspector.ts",
   "/worker.js": "worker.ts",
   "/sw.js": "service-worker.ts",
   "/sync-worker.js": "sync-worker.ts",
@@ -50,9 +51,10 @@ export async function openSite(): Promise<Site> {
       const head = { ...strict, "content-type": "text/javascript" };
       return void response.writeHead(200, head).end(`${script}\n// release ${site.release}`);
     }
-    const page = request.method === "GET" ? { "/": strict, "/open": open, "/react": strict }[path] : undefined;
+    const documents = { "/": strict, "/open": open, "/react": strict, "/inspector": strict };
+    const page = request.method === "GET" ? documents[path as keyof typeof documents] : undefined;
     if (page) {
-      const source = path === "/react" ? "/react.js" : "/app.js";
+      const source = scripts.has(`${path}.js`) ? `${path}.js` : "/app.js";
       return void response.writeHead(200, page).end(`<!doctype html><script type="module" src="${source}"></script>`);
     }
     if (request.method === "GET" && path === "/favicon.ico") return void response.writeHead(204).end();

@@ -97,6 +97,11 @@ test("a page pays once, however often the button is clicked", async () => {
   expect(keys).toHaveLength(1);
   expect(await ledger()).toHaveLength(before + 1);
   expect(await page.locator("#settled li").allTextContents()).toEqual(["succeeded: order clicks"]);
+  await page.getByLabel("Settled", { exact: true }).check();
+  await page
+    .locator("samekey-inspector")
+    .getByRole("button", { name: /^succeeded transfer clicks 1 attempt/ })
+    .waitFor();
 });
 
 test("a payment whose answer was lost survives a reload: same order, same key, one entry", async () => {

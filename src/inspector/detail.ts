@@ -1,0 +1,73 @@
+/** All that is known of one operation. */
+
+import { type AttemptEntry, isUncertain, type OperationRecord, windowEnd } from "../core/record.js";
+import { type Content, make, time } from "./dom.js";
+
+/** Its facts, its attempts, and its body to be unfolded. */
+export function detailOf(record: OperationRecord): readonly Node[] {
+  return [
+    factsOf(record),
+    ...timelineOf(record),
+    ...bodyOf("Request", record.request.body, record.request.contentType),
+  ];
+}
+
+function factsOf(record: OperationRecord): HTMLElement {
+  const { id, key, owner, lane, request, createdAt, response, resolution, reissueOf, settledAt, state } = record;
+  const end = isUncertain(record) ? windowEnd(record) : undefined;
+  const facts: readonly [string, Content][] = [
+    ["Id", id],
+    ["Idempotency key", key],
+    ["Request", `${request.method} ${request.url}`],
+    ["Owner", owner],
+    ["Lane", lane],
+    ["Recorded", time(createdAt)],
+    ["May have been applied", appliedOf(record)],
+    ["The key is good until", end === undefined ? undefined : time(end)],
+    ["Next attempt", state === "pending" ? time(record.nextAttemptAt) : undefined],
+    ["The server said", response && `${response.status}${response.replayed ? ", replayed" : ""}`],
+    ["Settled", settledAt === undefined ? undefined : time(settledAt)],
+    ["Decided", resolution && `${resolution.how}${resolution.reason ? `: ${resolution.reason}` : ""}`],
+    ["In the place of", reissueOf],
+  ];
+  return make(
+    "dl",
+    {},
+    ...facts.flatMap(([name, value]) =>
+      value === undefined ? [] : [make("div", {}, make("dt", {}, name), make("dd", {}, value))],
+    ),
+  );
+}
+
+function appliedOf(record: OperationRecord): string {
+  if (record.state === "succeeded") return "It was.";
+  if (record.state === "unresolved") return "Yes: nobody knows.";
+  const isAlive = record.state === "pending" || record.state === "blocked";
+  return isAlive && isUncertain(record) ? "Yes, by an attempt whose answer was lost." : "No.";
+}
+
+function timelineOf({ history, attempts }: OperationRecord): readonly Node[] {
+  if (attempts === 0) return [make("p", {}, "Never attempted.")];
+  const missing = attempts - history.length;
+  return [
+    make("h4", {}, attempts === 1 ? "One attempt" : `${attempts} attempts`),
+    make(
+      "ol",
+      { class: "timeline", start: String(Math.max(1, missing + 1)) },
+      ...history.map((entry) => make("li", { "data-verdict": entry.verdict }, time(entry.at), ` ${told(entry)}`)),
+    ),
+  ];
+}
+
+function told({ ms, verdict, status, cause }: AttemptEntry): string {
+  return [verdict.replaceAll("_", " "), status, cause, `after ${Math.round(ms)} ms`].filter(Boolean).join(", ");
+}
+
+function bodyOf(what: string, body: ArrayBuffer | undefined, type = ""): readonly Node[] {
+  if (!body || body.byteLength === 0) return [];
+  const isText = /json|^text\/|urlencoded|xml/i.test(type);
+  const text = isText
+    ? new TextDecoder().decode(body.slice(0, 20_000))
+    : `${body.byteLength} bytes of ${type || "data"}`;
+  return [make("details", {}, make("summary", {}, `${what} body`), make("pre", { tabindex: "0" }, text))];
+}
