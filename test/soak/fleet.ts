@@ -113,7 +113,8 @@ export class Fleet {
       if (!line) return;
       const order = this.#draw();
       if (order !== undefined) this.#given[line.worker]?.add(order);
-      if (line.child.connected) line.child.send({ order });
+      // Whoever has just been killed does not get it; it is given out again.
+      if (line.child.connected) line.child.send({ order }, () => {});
     }
   }
 
