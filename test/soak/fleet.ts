@@ -80,7 +80,7 @@ export class Fleet {
   }
 
   async #live(number: number): Promise<boolean> {
-    const child = fork(this.#options.program, this.#options.args);
+    const child = fork(this.#options.program, this.#options.args, { execArgv: ["--expose-gc"] });
     this.#workers.set(number, child);
     child.on("message", (told: WorkerTold) => this.#hear(number, child, told));
     const [code, signal] = await once(child, "exit");

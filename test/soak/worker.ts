@@ -8,7 +8,7 @@ import type { WorkerAsked, WorkerTold } from "./protocol.js";
 /** Orders under way at once. */
 const LINES = 16;
 /** Milliseconds between two looks at the memory. */
-const LOOK = 1_000;
+const LOOK = 2_000;
 
 const [baseUrl = "", path = ""] = process.argv.slice(2);
 /** Resolves once the news is out of this process: whoever is killed before has not told it. */
@@ -64,6 +64,8 @@ async function record(order: number): Promise<void> {
 }
 
 setInterval(() => {
+  // What is garbage is not held.
+  globalThis.gc?.();
   const { rss, heapUsed, external } = process.memoryUsage();
   void tell({ what: "memory", rss, heap: heapUsed + external });
 }, LOOK);
