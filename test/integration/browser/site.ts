@@ -34,6 +34,8 @@ const pages = {
   "/worker.js": "worker.ts",
   "/sw.js": "service-worker.ts",
   "/sync-worker.js": "sync-worker.ts",
+  "/fetch.js": "fetch.ts",
+  "/fetch-worker.js": "fetch-worker.ts",
 };
 /** Under the strictest policy that a page can have which runs any script at all. */
 const strict = { "content-type": "text/html", "content-security-policy": "default-src 'self'" };
@@ -48,10 +50,10 @@ export async function openSite(): Promise<Site> {
     const script = scripts.get(path);
     if (script !== undefined) {
       // A worker's policy is the one that its script comes with.
-      const head = { ...strict, "content-type": "text/javascript" };
+      const head = { ...(path === "/fetch-worker.js" ? open : strict), "content-type": "text/javascript" };
       return void response.writeHead(200, head).end(`${script}\n// release ${site.release}`);
     }
-    const documents = { "/": strict, "/open": open, "/react": strict, "/inspector": strict };
+    const documents = { "/": strict, "/open": open, "/react": strict, "/inspector": strict, "/fetch": open };
     const page = request.method === "GET" ? documents[path as keyof typeof documents] : undefined;
     if (page) {
       const source = scripts.has(`${path}.js`) ? `${path}.js` : "/app.js";
