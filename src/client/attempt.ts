@@ -111,30 +111,25 @@ async function send(record: OperationRecord, env: AttemptEnvironment, progress: 
   if (wire.firstSent) headers.set(wire.firstSent, new Date(record.sentAt ?? env.clock.now()).toUTCString());
   const body = keyedBody(wire, request.body) ?? null;
 
-  const once = async (url: string, what: RequestInit): Promise<Response> => {
+  const once = async (url: string, method: string, body: ArrayBuffer | null): Promise<Response> => {
     // Synchronous up to fetch: no sign-out can come in between.
     if (!env.mayBeSent(record)) throw foreign;
     signal.throwIfAborted();
     progress.sent++;
     FAULT: faultPoint("send:before");
-    const sent = env.fetch(url, {
-      ...env.hints,
-      ...what,
-      headers,
-      redirect: "manual",
-      signal,
-      ...(request.credentials && { credentials: request.credentials }),
-    });
+    const { credentials } = request;
+    const init: RequestInit = { method, body, headers, redirect: "manual", signal };
+    const sent = env.fetch(url, Object.assign(init, env.hints, credentials && { credentials }));
     FAULT: faultPoint("send:after");
     return sent;
   };
-  const write = (url: string): Promise<Response> => once(keyedUrl(wire, url), { method: request.method, body });
+  const write = (url: string): Promise<Response> => once(keyedUrl(wire, url), request.method, body);
   const result = await readWhole(await follow(record, env, write), progress, env);
   const created = placeOfCreated(record, env, result);
   if (created === undefined) return result;
   if (wire.place === "header") headers.delete(wire.name);
   headers.delete("content-type");
-  return (await readCreated(await once(created, { method: "GET" }), progress, env)) ?? result;
+  return (await readCreated(await once(created, "GET", null), progress, env)) ?? result;
 }
 
 /** Where an answer that says "already created" says that it is to be read. */

@@ -59,7 +59,7 @@ function judge(
   const { method, url } = record.request;
   const override = read && ((answer: Answer) => read(answer, requestOf(record, at)));
   try {
-    const verdict = classify(signal, { ...operation.rules, override }, at);
+    const verdict = classify(signal, override ? { ...operation.rules, override } : operation.rules, at);
     if (isVerdict(verdict)) return patient(verdict, operation.terms(method, url).gap);
     throw new TypeError("it answered with no verdict; it must answer synchronously");
   } catch (cause) {

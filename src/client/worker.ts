@@ -123,8 +123,8 @@ export class Worker {
     const at = options.clock.now();
     const serverAt = this.serverTime(record);
     const hook = this.operationOf(record).hooked;
-    const held = { holder: holder.id, length: LEASE };
-    const claimed = transition(discovery.shorten(record), { type: "claim", at, serverAt, ...held, hook });
+    const claim = { type: "claim", at, serverAt, holder: holder.id, length: LEASE, hook } as const;
+    const claimed = transition(discovery.shorten(record), claim);
     if (claimed.state !== "pending" || claimed.fence === record.fence) return claimed;
     return transition(claimed, { type: "begin", at, serverAt, mint: this.#mint(at) });
   }
