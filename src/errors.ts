@@ -284,8 +284,12 @@ export class SamekeyError<Code extends ErrorCode = ErrorCode, Data = unknown> ex
   /** The paths at which two requests differ (`intent_mismatch`), or a body does not fit its schema (`bad_option`). */
   readonly fields: readonly string[] | undefined;
 
-  constructor(code: Code, details: ErrorDetails<Data> = {}, kind = "SamekeyError") {
+  /** The class's name, whatever a bundler makes of it. */
+  static readonly kind: string = "SamekeyError";
+
+  constructor(code: Code, details: ErrorDetails<Data> = {}) {
     super(compose(code, details), details.cause === undefined ? undefined : { cause: details.cause });
+    const { kind } = new.target;
     Object.defineProperty(this, brand, { value: kind });
     this.name = kind;
     this.code = code;
@@ -311,56 +315,38 @@ export class SamekeyError<Code extends ErrorCode = ErrorCode, Data = unknown> ex
 
 /** The program is wrong: fix it. Never retried. */
 export class MisuseError<Data = unknown> extends SamekeyError<MisuseCode, Data> {
-  static readonly kind = "MisuseError";
-  constructor(code: MisuseCode, details?: ErrorDetails<Data>) {
-    super(code, details, "MisuseError");
-  }
+  static override readonly kind = "MisuseError";
 }
 
 /** The answer is no, and nothing was applied: tell the user. */
 export class RejectedError<Data = unknown> extends SamekeyError<RejectedCode, Data> {
-  static readonly kind = "RejectedError";
-  constructor(code: RejectedCode, details?: ErrorDetails<Data>) {
-    super(code, details, "RejectedError");
-  }
+  static override readonly kind = "RejectedError";
 }
 
 /** It may or may not have been applied, and samekey has stopped: reconcile. */
 export class UnknownOutcomeError<Data = unknown> extends SamekeyError<UnknownOutcomeCode, Data> {
-  static readonly kind = "UnknownOutcomeError";
-  constructor(code: UnknownOutcomeCode, details?: ErrorDetails<Data>) {
-    super(code, details, "UnknownOutcomeError");
-  }
+  static override readonly kind = "UnknownOutcomeError";
 }
 
 /** The operation is alive; only the waiting ended. */
 export class PendingError<Data = unknown> extends SamekeyError<PendingCode, Data> {
-  static readonly kind = "PendingError";
-  constructor(code: PendingCode, details?: ErrorDetails<Data>) {
-    super(code, details, "PendingError");
-  }
+  static override readonly kind = "PendingError";
 }
 
 /** The local store failed: nothing was sent. */
 export class StoreError extends SamekeyError<StoreCode> {
-  static readonly kind = "StoreError";
-  constructor(code: StoreCode, details?: ErrorDetails) {
-    super(code, details, "StoreError");
-  }
+  static override readonly kind = "StoreError";
 }
 
 /** It succeeded, but the answer's body did not fit what was declared. */
 export class ResultError<Data = unknown> extends SamekeyError<ResultCode, Data> {
-  static readonly kind = "ResultError";
-  constructor(code: ResultCode, details?: ErrorDetails<Data>) {
-    super(code, details, "ResultError");
-  }
+  static override readonly kind = "ResultError";
 }
 
 /** It was withdrawn before it was ever sent. */
 export class CanceledError extends SamekeyError<CanceledCode> {
-  static readonly kind = "CanceledError";
+  static override readonly kind = "CanceledError";
   constructor(code: CanceledCode = "canceled", details?: ErrorDetails) {
-    super(code, details, "CanceledError");
+    super(code, details);
   }
 }

@@ -1,6 +1,7 @@
 import { encode, type FrozenBody, freezeBody } from "../core/body.js";
 import { toMs } from "../core/durations.js";
 import { checkKey, deriveKey, mintUuid, renderKey } from "../core/key.js";
+import { type Beginning, newRecord } from "../core/new-record.js";
 import type { Random } from "../core/random.js";
 import type { StoredRequest, WholeRecord, Wire } from "../core/record.js";
 import { MisuseError } from "../errors.js";
@@ -117,18 +118,13 @@ export function createRecord(draft: Draft, now: number, random: Random): WholeRe
   const given = draft.key ?? derived;
   const key = given ?? mintUuid(operation.mint, now, random);
   checkFit(key, draft, keyLength);
-  // All at once: it is cheaper than to make it whole afterwards.
-  return {
-    v: 1,
+  const beginning: Beginning = {
     id: draft.id,
     key,
-    keyAt: now,
     name: operation.name,
     intent,
     owner,
     lane: draft.lane,
-    seq: 0,
-    rev: 0,
     origin: draft.origin,
     request: draft.request,
     wire: {
@@ -144,34 +140,10 @@ export function createRecord(draft: Draft, now: number, random: Random): WholeRe
       dedupes,
       firstSent: operation.profile?.firstSentHeader?.toLowerCase(),
     },
-    hash: undefined,
-    state: "pending",
-    blockedBy: undefined,
-    code: undefined,
-    attempts: 0,
-    unmade: undefined,
-    timeouts: 0,
-    history: [],
-    mark: undefined,
-    sentAt: undefined,
-    uncertainSince: undefined,
-    serverSince: undefined,
-    conflictSince: undefined,
-    renewed: undefined,
-    createdAt: now,
-    nextAttemptAt: now,
-    delay: 0,
     deadline: draft.deadline === undefined ? undefined : now + draft.deadline,
-    lease: undefined,
-    fence: 0,
-    parked: undefined,
-    response: undefined,
-    resolution: undefined,
-    settledAt: undefined,
-    delivered: false,
-    traceparent: undefined,
     reissueOf: undefined,
   };
+  return newRecord(beginning, now);
 }
 
 /** A body with room for the key, where that travels in it. */

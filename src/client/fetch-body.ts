@@ -1,3 +1,4 @@
+import { tagOf } from "../core/body.js";
 import { MisuseError } from "../errors.js";
 
 /** A body of `fetch`, read to its end. */
@@ -13,11 +14,6 @@ export interface ReadLimits {
   /** Ends the reading, as nothing is recorded yet. */
   readonly signal: AbortSignal | undefined;
   readonly digest: (bytes: Uint8Array<ArrayBuffer>) => Promise<string>;
-}
-
-/** What `Object.prototype.toString` calls a value: right for polyfills and other realms too. */
-export function tagOf(value: unknown): string {
-  return Object.prototype.toString.call(value).slice(8, -1);
 }
 
 /** Whether a body cannot be frozen within the call: it has to be read. */

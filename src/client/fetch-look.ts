@@ -1,5 +1,5 @@
-import { freezeBody } from "../core/body.js";
-import { isReadLater, isStream, type ReadLimits, readBody, refuse, tagOf } from "./fetch-body.js";
+import { freezeBody, tagOf } from "../core/body.js";
+import { isReadLater, isStream, type ReadLimits, readBody, refuse } from "./fetch-body.js";
 
 /** A write, as {@link WrapFetchOptions.only} and {@link WrapFetchOptions.intent} see it. */
 export interface WriteRequest {

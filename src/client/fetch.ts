@@ -1,6 +1,7 @@
+import { tagOf } from "../core/body.js";
 import type { OperationRecord } from "../core/record.js";
 import { createDraft, type Draft } from "./draft.js";
-import { isReadLater, readBody, tagOf } from "./fetch-body.js";
+import { isReadLater, readBody } from "./fetch-body.js";
 import { readTerms } from "./fetch-init.js";
 import { detached, reader, type WriteRequest } from "./fetch-look.js";
 import { type FetchScope, isPromise } from "./fetch-scope.js";

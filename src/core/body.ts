@@ -60,7 +60,8 @@ function refuse(detail: string, cause?: unknown): never {
   throw new MisuseError("body_not_replayable", { detail, cause });
 }
 
-function tagOf(value: unknown): string {
+/** What `Object.prototype.toString` calls a value: right for polyfills and other realms too. */
+export function tagOf(value: unknown): string {
   return Object.prototype.toString.call(value).slice(8, -1);
 }
 

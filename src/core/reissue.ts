@@ -4,7 +4,8 @@ import { MisuseError, UnknownOutcomeError } from "../errors.js";
 import type { EventOf } from "./event.js";
 import { withKey } from "./key.js";
 import { endOf, settle } from "./moves.js";
-import { holdsIntent, isSettled, type NewRecord, type OperationRecord, whole } from "./record.js";
+import { newRecord } from "./new-record.js";
+import { holdsIntent, isSettled, type NewRecord, type OperationRecord } from "./record.js";
 
 /**
  * Lets go of the old operation. Whoever reissues says that it was not applied.
@@ -38,28 +39,11 @@ export function successorOf(
   record: OperationRecord,
   { id, key, at }: { readonly id: string; readonly key: string; readonly at: number },
 ): NewRecord {
-  const { name, intent, owner, lane, origin, request, wire, v } = record;
-  return whole({
-    v,
-    id,
-    key,
-    keyAt: at,
-    name,
-    intent,
-    owner,
-    lane,
-    origin,
-    request,
-    wire: { ...withKey(wire, key), mint: wire.mint === "never" ? "v7" : wire.mint },
-    state: "pending",
-    attempts: 0,
-    timeouts: 0,
-    history: [],
-    createdAt: at,
-    nextAttemptAt: at,
-    delay: 0,
-    fence: 0,
-    delivered: false,
-    reissueOf: record.id,
-  } as const);
+  const { name, intent, owner, lane, origin, request, wire } = record;
+  const next = { ...withKey(wire, key), mint: wire.mint === "never" ? "v7" : wire.mint };
+  const reissueOf = record.id;
+  return newRecord(
+    { id, key, name, intent, owner, lane, origin, request, wire: next, deadline: undefined, reissueOf },
+    at,
+  );
 }
