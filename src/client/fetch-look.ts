@@ -30,6 +30,21 @@ async function readText(body: unknown, request: Request | undefined, limits: Rea
   return new TextDecoder().decode(bytes);
 }
 
+/** Whether a body of JSON or a form says `true` under this name. */
+export async function asksForStream(
+  { body, text }: Pick<WriteRequest, "body" | "text">,
+  field: string,
+): Promise<boolean> {
+  if (tagOf(body) === "FormData") return (body as FormData).get(field) === "true";
+  if (isStream(body)) return false;
+  const written = await text();
+  try {
+    return (JSON.parse(written) as Record<string, unknown> | null)?.[field] === true;
+  } catch {
+    return false;
+  }
+}
+
 /** What nobody can change any more, of a body that is to be sent after something else was waited for. */
 export function detached(body: unknown): unknown {
   const tag = tagOf(body);

@@ -1,6 +1,6 @@
 import { bad } from "./checks.js";
 import { joinUrl } from "./draft.js";
-import type { WriteRequest } from "./fetch-look.js";
+import { asksForStream, type WriteRequest } from "./fetch-look.js";
 import { FETCH, type ResolvedOptions } from "./options.js";
 
 /** Which writes are whose business. */
@@ -66,6 +66,21 @@ function asking(only: Extract<Only, (...given: never) => unknown>): FetchScope["
 /** Of another realm or maker too. */
 export function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
   return typeof (value as { then?: unknown } | null | undefined)?.then === "function";
+}
+
+/**
+ * Whether a write is to be recorded: not one whose answer is an event stream, which is read as it comes.
+ *
+ * @param streamField - the member of the body that asks for one
+ */
+export function coversAnswer(
+  scope: FetchScope,
+  call: WriteRequest,
+  streamField: string | undefined,
+): boolean | Promise<boolean> {
+  const covered = scope.covers(call);
+  if (streamField === undefined || covered === false) return covered;
+  return (async () => (await covered) && !(await asksForStream(call, streamField)))();
 }
 
 function matching(only: string | readonly string[] | undefined, baseUrl: string | undefined): FetchScope["covers"] {

@@ -4,11 +4,12 @@ import { createDraft, type Draft } from "./draft.js";
 import { isReadLater, readBody } from "./fetch-body.js";
 import { readTerms } from "./fetch-init.js";
 import { detached, reader, type WriteRequest } from "./fetch-look.js";
-import { type FetchScope, isPromise } from "./fetch-scope.js";
+import { coversAnswer, type FetchScope, isPromise } from "./fetch-scope.js";
 import { FETCH, type ResolvedOptions } from "./options.js";
 import { withoutConnection } from "./request-headers.js";
 import { headersOf, isOmitted, readError, readResult } from "./result.js";
 import type { CallOptions, SendOptions } from "./types.js";
+import { Unanswered } from "./unanswered.js";
 
 /** What `fetch` takes, and what samekey adds to it. */
 export type SdkFetchInit = { readonly [Name in Exclude<keyof RequestInit, "body">]?: RequestInit[Name] | undefined } & {
@@ -36,6 +37,7 @@ export interface FetchParts {
   readonly pageOrigin: () => string | undefined;
   readonly digest: (bytes: Uint8Array<ArrayBuffer>) => Promise<string>;
   readonly owner: () => string | undefined;
+  readonly get: (id: string) => Promise<OperationRecord | undefined>;
   readonly drive: (draft: Draft, options: SendOptions) => Promise<OperationRecord>;
 }
 
@@ -44,6 +46,7 @@ const WRITES = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 /** Makes the drop-in: the writes within its scope are operations named `fetch`, everything else passes through. */
 export function createFetch(parts: FetchParts): SdkFetch {
   const { options, scope } = parts;
+  const unanswered = new Unanswered({ now: () => options.clock.now(), get: parts.get });
   return async (input, init = {}) => {
     const request = tagOf(input) === "Request" ? (input as Request) : undefined;
     const method = (init.method ?? request?.method ?? "GET").toUpperCase();
@@ -63,7 +66,7 @@ export function createFetch(parts: FetchParts): SdkFetch {
 
     // What can be frozen within the call is: the caller may change it the moment he has our promise.
     let { body: given } = init;
-    const covered = scope.covers(call);
+    const covered = coversAnswer(scope, call, operation.profile?.streamField);
     if (isPromise(covered)) given = detached(given);
     if (!(isPromise(covered) ? await covered : covered)) return pass(given);
     const terms = readTerms(init as RequestInit, request, url.origin === parts.pageOrigin());
@@ -96,7 +99,13 @@ export function createFetch(parts: FetchParts): SdkFetch {
         own: { method, url: url.href, accept: "*/*", ...terms },
       },
     );
-    return responseOf(await parts.drive(draft, { signal }));
+    const drive = async (mine: Draft): Promise<Response> => responseOf(await parts.drive(mine, { signal }));
+    if (draft.intent !== undefined || draft.key !== undefined) return drive(draft);
+    const mine = await unanswered.rejoin(draft, headers);
+    return drive(mine).catch((error: unknown) => {
+      unanswered.note(mine);
+      throw error;
+    });
   };
 }
 

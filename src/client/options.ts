@@ -210,7 +210,10 @@ function resolveOperation(
       ...headerNames(mine.ignoreHeaders, option("ignoreHeaders")),
     ],
     retry: resolveRetry([common.retry, mine.retry], option("retry")),
-    attemptTimeout: positive(mine.attemptTimeout ?? common.attemptTimeout ?? 30_000, option("attemptTimeout")),
+    attemptTimeout: positive(
+      mine.attemptTimeout ?? common.attemptTimeout ?? profile?.attemptTimeout ?? 30_000,
+      option("attemptTimeout"),
+    ),
     wait: waitOption(mine.wait ?? common.wait, option("wait")),
     maxBody: wholeNumber(mine.maxBody ?? common.maxBody, option("maxBody"), MAX_BODY),
     headers: functionOption(mine.headers ?? common.headers, option("headers")),

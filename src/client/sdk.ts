@@ -220,6 +220,7 @@ class SamekeySdk {
       pageOrigin: () => originOf(platform.defaultBaseUrl()),
       digest: (bytes) => platform.digest(bytes),
       owner: () => this.#owners.asked(),
+      get: (id) => this.get(id, { owner: "*" }),
       drive: (draft, send) => this.#operator.drive(this.#join(draft, true), send),
     });
     this.#emitter.on("ownerchange", () => {

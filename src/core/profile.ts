@@ -57,6 +57,13 @@ export interface Profile extends ProfileTerms {
   readonly keepHeaders?: readonly string[] | undefined;
   /** Headers that carry no meaning: an attempt after a restart does without them; one may end in `*`. */
   readonly ignoreHeaders?: readonly string[] | undefined;
+  /**
+   * The member of a body, JSON or a form, that asks for an event stream when it is `true`: such a call of `fetch` passes
+   * through.
+   */
+  readonly streamField?: string | undefined;
+  /** How long an attempt may take, where nobody says otherwise. @defaultValue 30 s */
+  readonly attemptTimeout?: Duration | undefined;
   /** Headers of an answer that say, unless they are empty or false, that it is a replay: it speaks for the key then. */
   readonly replayHeaders?: readonly string[] | undefined;
   /** Reads an answer that this API means differently; `undefined` leaves it to the default table. */
@@ -98,7 +105,7 @@ export function placeOf(profile: Profile | undefined): Pick<Wire, "place" | "nam
 }
 
 const terms = "retention methods dedupes keyLength gap";
-const known = `name header bodyField queryParameter quoted key keyFormat firstSentHeader routes keepHeaders ignoreHeaders replayHeaders read lookUp ${terms}`;
+const known = `name header bodyField queryParameter quoted key keyFormat firstSentHeader streamField attemptTimeout routes keepHeaders ignoreHeaders replayHeaders read lookUp ${terms}`;
 
 /**
  * The contract of an API, checked as far as it is given.
@@ -119,7 +126,8 @@ export function checkProfile<P extends Profile | undefined>(profile: P, option: 
   if (firstSentHeader !== undefined) headerNames([firstSentHeader], `${option}.firstSentHeader`);
   const places = (["header", "bodyField", "queryParameter"] as const).filter((place) => profile[place] !== undefined);
   if (places.length > 1) bad(`\`${option}\` has both \`${places.join("` and `")}\`: a key travels in one place`);
-  for (const place of ["bodyField", "queryParameter"] as const) {
+  if (profile.attemptTimeout !== undefined) positive(profile.attemptTimeout, `${option}.attemptTimeout`);
+  for (const place of ["bodyField", "queryParameter", "streamField"] as const) {
     const name = profile[place];
     if (name !== undefined && (typeof name !== "string" || name === "")) bad(`\`${option}.${place}\` is no name`);
   }

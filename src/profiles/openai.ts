@@ -9,13 +9,16 @@ function read({ status, speaks, headers }: Answer): Verdict | undefined {
 }
 
 /**
- * OpenAI deduplicates nothing: a write is sent again only while it provably was not sent, or was turned away by a limit.
+ * OpenAI deduplicates nothing: a write is sent again only while it provably was not sent, or was turned away by a limit. A
+ * call that asks for a stream passes through. An answer may take ten minutes, which is what its own SDK allows.
  *
  * @see https://platform.openai.com/docs/guides/rate-limits
  * @see https://github.com/openai/openai-node
  */
 export const openai: Profile = withoutKeys({
   name: "openai",
+  streamField: "stream",
+  attemptTimeout: "10m",
   keepHeaders: ["openai-organization", "openai-project"],
   read,
 });

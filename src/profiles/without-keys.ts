@@ -4,7 +4,9 @@ import { parseHttpDate } from "../core/retry-after.js";
 import { defineProfile } from "./define.js";
 
 /** For APIs that take no key: a 409 or 422 cannot be about one, and a limit says when it ends. */
-export function withoutKeys(options: Pick<Profile, "name" | "keepHeaders" | "read">): Profile {
+export function withoutKeys(
+  options: Pick<Profile, "name" | "keepHeaders" | "read" | "streamField" | "attemptTimeout">,
+): Profile {
   return defineProfile({
     ...options,
     header: null,

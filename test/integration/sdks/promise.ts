@@ -19,6 +19,8 @@ export interface Ground {
   readonly subject: Subject;
   /** Another one over the same store is another process. */
   open(more?: Partial<WrapFetchOptions>): WrappedFetch;
+  /** Makes the subject's call in a process of its own, or finishes what an earlier one left. */
+  start(how: "call" | "resume"): Child<Told>;
 }
 
 export interface Expected {
@@ -32,8 +34,8 @@ export interface Expected {
   readonly body: string;
 }
 
-/** Puts an SDK to the promise. */
-export function keepsThePromise(name: string, { handle, contract = {}, result, body }: Expected): Ground {
+/** Prepares the ground for the tests of one SDK. */
+export function ground(name: string, handle: Handle, contract: Partial<Contract> = {}): Ground {
   const subject = subjects[name] as Subject;
   const opened: WrappedFetch[] = [];
   const children = new Set<Child<Told>>();
@@ -68,54 +70,63 @@ export function keepsThePromise(name: string, { handle, contract = {}, result, b
     children.add(child);
     return child;
   };
-  const answered = async (child: Child<Told>) => (await child.told(({ what }) => what === "result")).value;
-  const writes = () => api.arrivals.filter(({ key }) => key !== undefined);
-
-  function expectOneOperation(attempts: number): void {
-    const arrived = writes();
-    expect(arrived).toHaveLength(attempts);
-    for (const { bytes } of arrived) expect(bytes.toString()).toBe(body);
-    expect(new Set(arrived.map(identityOf)).size, "every attempt is the same request").toBe(1);
-    expect(api.effects).toEqual([arrived[0]?.key]);
-    expect(api.overlaps).toBe(0);
-  }
-
-  test("nothing goes wrong: one request, and the SDK reads its answer", async () => {
-    expect(await subject.pay(open(), api.url)).toEqual(result);
-    expectOneOperation(1);
-  });
-
-  test("a response that is lost, and a twin still in progress: the SDK gets the first answer", async () => {
-    api.script("lose", "busy", "busy", "lose");
-    expect(await subject.pay(open(), api.url)).toEqual(result);
-    expectOneOperation(5);
-  });
-
-  test.each(["call", "resume"] as const)(
-    "the process is killed after the send, and the next one finishes it by: %s",
-    async (how) => {
-      api.script("hold");
-      const first = start("call");
-      await vi.waitFor(() => expect(api.effects).toHaveLength(1), { timeout: 60_000, interval: 20 });
-      await first.crash();
-      const second = start(how);
-      expect(await answered(second)).toMatchObject(
-        how === "call" ? (result as object) : { succeeded: 1, remaining: 0 },
-      );
-      await second.ended();
-      expectOneOperation(2);
-      expect(await subject.pay(open(), api.url), "from the store").toEqual(result);
-      expectOneOperation(2);
-    },
-  );
-
   return {
     get api() {
       return api;
     },
     subject,
     open,
+    start,
   };
+}
+
+/** Puts an SDK to the promise. */
+export function keepsThePromise(name: string, { handle, contract, result, body }: Expected): Ground {
+  const at = ground(name, handle, contract);
+  const answered = async (child: Child<Told>) => (await child.told(({ what }) => what === "result")).value;
+  const writes = () => at.api.arrivals.filter(({ key }) => key !== undefined);
+
+  const pay = () => at.subject.pay(at.open(), at.api.url);
+
+  function expectOneOperation(attempts: number): void {
+    const arrived = writes();
+    expect(arrived).toHaveLength(attempts);
+    for (const { bytes } of arrived) expect(bytes.toString()).toBe(body);
+    expect(new Set(arrived.map(identityOf)).size, "every attempt is the same request").toBe(1);
+    expect(at.api.effects).toEqual([arrived[0]?.key]);
+    expect(at.api.overlaps).toBe(0);
+  }
+
+  test("nothing goes wrong: one request, and the SDK reads its answer", async () => {
+    expect(await pay()).toEqual(result);
+    expectOneOperation(1);
+  });
+
+  test("a response that is lost, and a twin still in progress: the SDK gets the first answer", async () => {
+    at.api.script("lose", "busy", "busy", "lose");
+    expect(await pay()).toEqual(result);
+    expectOneOperation(5);
+  });
+
+  test.each(["call", "resume"] as const)(
+    "the process is killed after the send, and the next one finishes it by: %s",
+    async (how) => {
+      at.api.script("hold");
+      const first = at.start("call");
+      await vi.waitFor(() => expect(at.api.effects).toHaveLength(1), { timeout: 60_000, interval: 20 });
+      await first.crash();
+      const second = at.start(how);
+      expect(await answered(second)).toMatchObject(
+        how === "call" ? (result as object) : { succeeded: 1, remaining: 0 },
+      );
+      await second.ended();
+      expectOneOperation(2);
+      expect(await pay(), "from the store").toEqual(result);
+      expectOneOperation(2);
+    },
+  );
+
+  return at;
 }
 
 /** What of a request the next attempt has to repeat. */
