@@ -25,9 +25,13 @@ export class Doubts {
   /** What is being recorded or sent here under ids that callers gave: another's doubt about such an id is not about it. */
   readonly #named = new Set<OperationRecord>();
 
+  /** The ids of what is being inserted. A claim in the same transaction would share its unknown fate, and stay for good. */
+  readonly #inserting = new Set<string>();
+
   constructor(parts: DoubtsParts) {
     this.#parts = parts;
-    parts.worker.isWithheld = (id) => [...this.#doubts.values()].some((some) => some.some((own) => own.id === id));
+    parts.worker.isWithheld = (id) =>
+      this.#inserting.has(id) || [...this.#doubts.values()].some((some) => some.some((own) => own.id === id));
   }
 
   /** Hands a doubt over to whoever records the same again. */
@@ -35,6 +39,12 @@ export class Doubts {
     const doubts = this.#doubts.get(key) ?? NONE;
     this.#doubts.delete(key);
     return doubts;
+  }
+
+  /** Nobody here works on this id until the answer is called. */
+  withhold(id: string): () => void {
+    this.#inserting.add(id);
+    return () => this.#inserting.delete(id);
   }
 
   name(record: OperationRecord): void {

@@ -260,12 +260,18 @@ export class Recorder {
   }
 
   #insert({ key, doubts, record }: Recording): Promise<Inserted> {
-    return this.#parts.journal.insert(record).catch((cause: unknown) => {
+    const recorded = this.#doubts.withhold(record.id);
+    const failed = (cause: unknown): never => {
+      recorded();
       const isUnknown = cause instanceof StoreError && (cause.code === "stalled" || cause.code === "not_durable");
       void this.#doubts.withdraw(key, isUnknown ? [...doubts, record] : doubts);
       if (!isUnknown || cause.id !== undefined) throw cause;
       throw new StoreError(cause.code, { id: record.id, detail: `operation ${record.id}`, cause });
-    });
+    };
+    return this.#parts.journal.insert(record).then((inserted) => {
+      recorded();
+      return inserted;
+    }, failed);
   }
 
   /** Headers that are not kept are there for every attempt of this process. */

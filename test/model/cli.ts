@@ -1,0 +1,57 @@
+import { parseArgs } from "node:util";
+import { report, runSeed } from "./run.js";
+import { shrink } from "./shrink.js";
+import { withoutRealTime } from "./world/real-time.js";
+
+const HELP = `npm run model -- [options]
+
+  --seeds N     how many seeds (default 2000)
+  --from N      the first one (default 1): go on where an earlier run stopped
+  --seed N      this one alone, with its trace`;
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: "string", default: "2000" },
+    from: { type: "string", default: "1" },
+    seed: { type: "string" },
+    help: { type: "boolean", default: false },
+  },
+});
+
+if (values.help) console.log(HELP);
+else if (values.seed === undefined) await runAll(whole("from", values.from), whole("seeds", values.seeds));
+else await showOne(whole("seed", values.seed));
+
+async function runAll(from: number, count: number): Promise<void> {
+  const end = from + count;
+  const started = performance.now();
+  for (let seed = from; seed < end; seed += 1) {
+    const run = await runSeed(seed);
+    if (run.violation) {
+      console.log(`\n${report(await shrink(run))}\n\nagain: npm run model -- --seed ${seed}`);
+      process.exitCode = 1;
+      return;
+    }
+    const done = seed - from + 1;
+    if (done % 100 === 0 || seed === end - 1) {
+      const each = ((performance.now() - started) / done).toFixed(1);
+      process.stderr.write(`\r${done} of ${count} seeds, ${each} ms each; go on with --from ${seed + 1}`);
+    }
+  }
+  process.stderr.write("\n");
+  console.log(`seeds ${from} to ${end - 1}: every promise kept`);
+}
+
+async function showOne(seed: number): Promise<void> {
+  const run = await withoutRealTime(() => runSeed(seed));
+  console.log(report(run));
+  if (!run.violation) return;
+  console.log(`\nand with as few actions as it takes:\n\n${report(await shrink(run))}`);
+  process.exitCode = 1;
+}
+
+function whole(option: string, text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 0) throw new Error(`--${option} is ${text}, expected a whole number`);
+  return value;
+}

@@ -1,0 +1,144 @@
+import type { OperationRecord } from "../../../src/core/record.js";
+import type { Ending, ModelEvent } from "../trace.js";
+
+/** One request, with what became of it for its client. */
+export interface Request {
+  readonly request: number;
+  readonly who: string;
+  readonly key: string;
+  readonly url: string;
+  readonly token: string;
+  /** What was recorded of it when it was sent. */
+  readonly record: OperationRecord | undefined;
+  /** When, by the true clock and by its client's. */
+  readonly at: number;
+  readonly clock: number;
+  ending: Ending | undefined;
+}
+
+/** What is known of a run so far: the truth, not what a client knows. Up to date with the event that is looked at. */
+export class Facts {
+  readonly requests = new Map<number, Request>();
+  /** What is committed, synced or not. */
+  readonly records = new Map<string, OperationRecord>();
+  /** How often something was done under a key. */
+  readonly effects = new Map<string, number>();
+  /** Keys of operations that somebody has decided about: discarded, reconciled, purged, handed to another owner. */
+  readonly released = new Set<string>();
+  /** Clients that are dead. */
+  readonly dead = new Set<string>();
+  /** Clients that were frozen at some time. */
+  readonly frozen = new Set<string>();
+  /** Whose operations somebody wanted removed. */
+  readonly purged = new Set<string>();
+  /** By how much clocks were put back, in all. */
+  setBack = 0;
+  jumps = 0;
+  /** When the store failed last. */
+  storeFailedAt = Number.NEGATIVE_INFINITY;
+  readonly #byKey = new Map<string, Request[]>();
+
+  see(event: ModelEvent): void {
+    switch (event.what) {
+      case "fetch": {
+        const { request, who, key, url, token, durable: record, at, clock } = event;
+        const sent: Request = { request, who, key, url, token, record, at, clock, ending: undefined };
+        this.requests.set(request, sent);
+        this.#byKey.set(key, [...this.requestsOf(key), sent]);
+        break;
+      }
+      case "end": {
+        const { at: _, who: __, clock: ___, what: ____, request, ...ending } = event;
+        const sent = this.requests.get(request);
+        if (sent) sent.ending = ending;
+        break;
+      }
+      case "write":
+        this.#write(event.id, event.before, event.after);
+        break;
+      case "power":
+        this.records.clear();
+        for (const record of event.records) this.records.set(record.id, record);
+        for (const { who } of this.requests.values()) this.dead.add(who);
+        break;
+      case "effect":
+        this.effects.set(event.key, this.effectsOf(event.key) + 1);
+        break;
+      case "crash":
+      case "closed":
+        this.dead.add(event.who);
+        break;
+      case "freeze":
+        this.frozen.add(event.who);
+        break;
+      case "jump":
+        this.jumps += 1;
+        this.setBack += Math.max(0, -event.by);
+        break;
+      case "fault":
+        this.storeFailedAt = event.at;
+        break;
+      case "action":
+        if (event.action.do === "purge") this.purged.add(event.action.owner);
+        // Whoever is signed in: not worth telling apart.
+        if (event.action.do === "signOut" && event.action.purge)
+          for (const who of ["alice", "bob"]) this.purged.add(who);
+        break;
+    }
+  }
+
+  requestsOf(key: string): readonly Request[] {
+    return this.#byKey.get(key) ?? [];
+  }
+
+  effectsOf(key: string): number {
+    return this.effects.get(key) ?? 0;
+  }
+
+  /** The first request of a key that may have been applied, as far as its client can know. */
+  firstUncertain(key: string, id?: string): Request | undefined {
+    return this.requestsOf(key).find(
+      ({ ending, record }) => !provesNothingDone(ending) && (id === undefined || record?.id === id),
+    );
+  }
+
+  /** Keys under which this operation was sent. */
+  keysOf(id: string): readonly string[] {
+    const keys = [...this.requests.values()].filter(({ record }) => record?.id === id).map(({ key }) => key);
+    return [...new Set(keys)];
+  }
+
+  /** Whether the server refused for good what was asked under this key, and its client heard all of it. */
+  wasRefusedForGood(key: string): boolean {
+    return this.requestsOf(key).some(
+      ({ ending }) => ending?.how === "answer" && ending.status >= 400 && speaks(ending),
+    );
+  }
+
+  #write(id: string, before: OperationRecord | undefined, after: OperationRecord | undefined): void {
+    if (after) this.records.set(id, after);
+    else this.records.delete(id);
+    const decided = !after || after.resolution !== undefined || (before && before.owner !== after.owner);
+    if (decided && before) for (const key of [before.key, ...this.keysOf(id)]) this.released.add(key);
+  }
+}
+
+type Answered = Extract<Ending, { how: "answer" }>;
+
+/** The server has bound the answer to the key. */
+export function speaks({ headers }: Answered): boolean {
+  return "idempotency-status" in headers || "idempotency-replayed" in headers;
+}
+
+/** Written anew from the design, so that a fault of the client's own table cannot hide here. */
+export function provesNothingDone(ending: Ending | undefined): boolean {
+  if (ending?.how === "unsent") return true;
+  if (ending?.how !== "answer") return false;
+  const { status, headers } = ending;
+  if (speaks(ending)) return status >= 400;
+  if (status === 422) return !(headers["content-type"] ?? "").includes("problem");
+  // Somewhere else is to be asked.
+  if (status === 307 || status === 308) return true;
+  if (status === 501 || status === 505 || status === 511) return true;
+  return status >= 400 && status < 500 && ![408, 409, 423].includes(status);
+}

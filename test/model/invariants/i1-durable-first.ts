@@ -1,0 +1,37 @@
+import { isUncertain, type OperationRecord } from "../../../src/core/record.js";
+import type { Sent } from "../trace.js";
+import type { Invariant } from "./invariant.js";
+
+export const durableFirst: Invariant = {
+  name: "I1",
+  says: "no byte goes on the wire before its key, its bytes and the mark are synced; what could not be recorded is not sent",
+  watch: () => {
+    /** What was recorded as it should be, and then removed by someone's call. */
+    const removed = new Map<string, OperationRecord>();
+    /** By client and id: what was said not to be recorded. */
+    const unrecorded = new Set<string>();
+    return (event) => {
+      if (event.what === "write" && event.before && !event.after) removed.set(event.before.wire.value, event.before);
+      if (event.what === "told" && event.answer.startsWith("StoreError") && event.action.do === "operate" && event.id) {
+        unrecorded.add(`${event.who} ${event.id}`);
+      }
+      // To send the same once more is to record it once more.
+      if (event.what === "action" && event.action.do !== "start") {
+        for (const one of unrecorded) if (one.startsWith(`${event.who} `)) unrecorded.delete(one);
+      }
+      if (event.what !== "fetch") return undefined;
+      const record = event.durable ?? removed.get(event.key);
+      if (record && unrecorded.has(`${event.who} ${record.id}`))
+        return `${record.id} was sent after a StoreError told that it is not`;
+      return judge(event, record);
+    };
+  },
+};
+
+function judge({ key, body, method }: Sent, durable: OperationRecord | undefined): string | undefined {
+  if (durable?.wire.value !== key) return `key ${key} was sent, and no synced record has it`;
+  if (!isUncertain(durable)) return `key ${key} was sent, and its synced record does not say that it may have been`;
+  const bytes = new TextDecoder().decode(durable.request.body);
+  if (bytes !== body || durable.request.method !== method) return `key ${key} was sent with other bytes than recorded`;
+  return undefined;
+}

@@ -1,0 +1,29 @@
+import { provesNothingDone } from "./facts.js";
+import type { Invariant } from "./invariant.js";
+
+export const sameRequest: Invariant = {
+  name: "I2",
+  says: "every attempt carries the same key and the same method, URL and bytes",
+  watch: (facts) => {
+    const first = new Map<string, string>();
+    return (event) => {
+      if (event.what !== "fetch" || !event.durable) return undefined;
+      const { durable, key, url, method, body, contentType, who, request } = event;
+      const what = JSON.stringify([method, body, contentType]);
+      const known = first.get(durable.id) ?? what;
+      first.set(durable.id, known);
+      if (known !== what) return `${durable.id} was sent as ${known} before, and as ${what} now`;
+      for (const other of facts.keysOf(durable.id)) {
+        const doubtful = facts.requestsOf(other).find(({ ending }) => other !== key && !provesNothingDone(ending));
+        if (doubtful)
+          return `${durable.id} goes out under ${key}, and request ${doubtful.request} under ${other} may have been applied`;
+      }
+      if (url === durable.request.url) return undefined;
+      const led = [...facts.requests.values()].some(
+        ({ ending, who: by, request: n }) =>
+          by === who && n < request && ending?.how === "answer" && ending.headers["location"] === url,
+      );
+      return led ? undefined : `${durable.id} was sent to ${url}`;
+    };
+  },
+};

@@ -1,0 +1,3 @@
+import { testSeeds } from "./seeds.js";
+
+testSeeds(1, 500);

@@ -1,0 +1,3 @@
+import { testSeeds } from "./seeds.js";
+
+testSeeds(501, 500);

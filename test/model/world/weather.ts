@@ -1,0 +1,231 @@
+import type { Dice } from "./dice.js";
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** What can go wrong with a request, each by its own weight. */
+export interface NetworkFaults {
+  readonly refused: number;
+  readonly requestLost: number;
+  readonly responseLost: number;
+  /** Nobody ever answers; the request arrived, or did not. */
+  readonly halfOpen: number;
+  readonly silent: number;
+  /** The connection breaks at once; the request arrives later. */
+  readonly late: number;
+  readonly cut: number;
+  /** The body stops in the middle, and the connection stays. */
+  readonly stall: number;
+  readonly twice: number;
+  /** Something in front of the server answers. */
+  readonly front: number;
+  /** A gateway loses patience with a request that is applied. */
+  readonly gateway: number;
+  readonly redirect: number;
+}
+
+/** What something in front of the server says. */
+export interface FrontAnswers {
+  readonly forbidden: number;
+  readonly rateLimited: number;
+  readonly tooMany: number;
+  readonly unavailable: number;
+  readonly badGateway: number;
+  readonly portal: number;
+  readonly unauthorized: number;
+  readonly bareConflict: number;
+  readonly busy: number;
+  readonly gone: number;
+  readonly unprocessable: number;
+  readonly notFound: number;
+  readonly moved: number;
+}
+
+/** What the server's business says to a new key. */
+export interface Business {
+  readonly accepts: number;
+  readonly refuses: number;
+  /** A failure that the server keeps and replays. */
+  readonly breaks: number;
+  /** It rolls back and asks to come again. */
+  readonly fails: number;
+  readonly throttles: number;
+}
+
+/** What becomes of a transaction. */
+export interface StoreFates {
+  readonly failed: number;
+  readonly full: number;
+  /** It is not known whether it was committed: it was, or was not. */
+  readonly committedUntold: number;
+  readonly lostUntold: number;
+  /** The store hangs; the transaction may still be committed when its caller has given up. */
+  readonly stalled: number;
+}
+
+/** What users do. */
+export interface Habits {
+  readonly send: number;
+  readonly save: number;
+  readonly again: number;
+  readonly differently: number;
+  readonly cancel: number;
+  readonly discard: number;
+  readonly retry: number;
+  readonly reconcile: number;
+  readonly attach: number;
+  readonly adopt: number;
+  readonly signIn: number;
+  readonly signOut: number;
+  readonly purge: number;
+  readonly start: number;
+  readonly stop: number;
+  readonly resume: number;
+  readonly reload: number;
+  readonly crash: number;
+  readonly power: number;
+  readonly freeze: number;
+  readonly jump: number;
+  readonly offline: number;
+}
+
+/** What one run is like. Each is of another kind: a mixture of everything would hide what takes a few things often. */
+export interface Weather {
+  readonly clients: number;
+  readonly actions: number;
+  /** The longest pause between two actions, in milliseconds. */
+  readonly pauses: readonly number[];
+  /** How long the server remembers keys, in milliseconds. */
+  readonly retention: number;
+  readonly platform: {
+    readonly provesUnsent: boolean;
+    readonly seesRedirects: boolean;
+    /** Whether it is known which other clients are dead, and whether that is told at once. */
+    readonly surveys: boolean;
+    readonly watches: boolean;
+    readonly pollEvery: number;
+    /** How often news among the clients is lost. */
+    readonly deaf: number;
+  };
+  /** How many of the requests meet a fault. */
+  readonly network: number;
+  readonly networkFaults: NetworkFaults;
+  readonly fronts: FrontAnswers;
+  /** The longest way to the server or back, in milliseconds. */
+  readonly latency: number;
+  /** How long the server works on a request at most, in milliseconds. */
+  readonly processing: number;
+  readonly business: Business;
+  /** How many of the transactions meet a fault. */
+  readonly store: number;
+  readonly storeFates: StoreFates;
+  readonly storeLatency: number;
+  readonly credentials: { readonly slow: number; readonly missing: number; readonly failing: number };
+  readonly hookFails: number;
+  readonly habits: Habits;
+  /** The longest jump of a clock, in milliseconds. */
+  readonly jump: number;
+  /** The longest freeze. */
+  readonly freeze: number;
+}
+
+export function drawWeather(dice: Dice): Weather {
+  /** Some of the names weigh nothing, at least one does. */
+  const some = <Name extends string>(chance: number, weights: Record<Name, number>): Record<Name, number> => {
+    const names = Object.keys(weights) as Name[];
+    const kept = dice.pick(names);
+    const drawn = names.map((name) => [name, name === kept || dice.chance(chance) ? weights[name] : 0] as const);
+    return Object.fromEntries(drawn) as Record<Name, number>;
+  };
+  const network = dice.pick([0, 0.2, 0.5, 0.8]);
+  const isNode = dice.chance(0.5);
+  return {
+    clients: dice.pick([1, 1, 2, 2, 3]),
+    actions: dice.between(4, 24),
+    pauses: dice.pick([
+      [20, 200, 2 * SECOND],
+      [50, SECOND, 20 * SECOND, MINUTE],
+      [SECOND, MINUTE, 20 * MINUTE],
+    ]),
+    retention: dice.pick([10 * MINUTE, HOUR, 24 * HOUR]),
+    platform: {
+      provesUnsent: isNode,
+      seesRedirects: isNode,
+      surveys: dice.chance(0.5),
+      watches: dice.chance(0.5),
+      pollEvery: dice.pick([5 * SECOND, MINUTE, 5 * MINUTE]),
+      deaf: dice.pick([0, 0.3, 1]),
+    },
+    network,
+    networkFaults: some(0.5, {
+      refused: 2,
+      requestLost: 2,
+      responseLost: 3,
+      halfOpen: 1,
+      silent: 2,
+      late: 2,
+      cut: 2,
+      stall: 1,
+      twice: 2,
+      front: 6,
+      gateway: 2,
+      redirect: 1,
+    }),
+    fronts: some(0.4, {
+      forbidden: 3,
+      rateLimited: 1,
+      tooMany: 2,
+      unavailable: 2,
+      badGateway: 1,
+      portal: 1,
+      unauthorized: 2,
+      bareConflict: 2,
+      busy: 2,
+      gone: 1,
+      unprocessable: 1,
+      notFound: 1,
+      moved: 1,
+    }),
+    latency: dice.pick([5, 200, 3 * SECOND]),
+    processing: dice.pick([0, 0, 50, 5 * SECOND]),
+    business: { accepts: 8, ...some(0.4, { refuses: 2, breaks: 1, fails: 2, throttles: 2 }) },
+    store: dice.pick([0, 0, 0.05, 0.25]),
+    storeFates: some(0.5, { failed: 3, full: 1, committedUntold: 2, lostUntold: 1, stalled: 1 }),
+    storeLatency: dice.pick([2, 10, 300]),
+    credentials: {
+      slow: dice.pick([0, 0, 20, 3 * SECOND]),
+      missing: dice.pick([0, 0, 0.3]),
+      failing: dice.pick([0, 0, 0.2]),
+    },
+    hookFails: dice.pick([0, 0.3]),
+    habits: {
+      send: 12,
+      ...some(0.5, {
+        save: 4,
+        again: 4,
+        differently: 1,
+        cancel: 4,
+        discard: 2,
+        retry: 2,
+        reconcile: 1,
+        attach: 2,
+        adopt: 1,
+        signIn: 3,
+        signOut: 2,
+        purge: 1,
+        start: 4,
+        stop: 1,
+        resume: 2,
+        reload: 3,
+        crash: 5,
+        power: 3,
+        freeze: 3,
+        jump: 2,
+        offline: 2,
+      }),
+    },
+    jump: dice.pick([SECOND, 40 * SECOND, 10 * MINUTE, 3 * HOUR, 100 * HOUR]),
+    freeze: dice.pick([SECOND, 20 * SECOND, 2 * MINUTE, HOUR]),
+  };
+}
