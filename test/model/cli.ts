@@ -1,5 +1,7 @@
 import { parseArgs } from "node:util";
-import { report, runSeed } from "./run.js";
+import { plantedModel } from "./planted.js";
+import { plants } from "./plants.js";
+import { report, runSeed as runSound } from "./run.js";
 import { shrink } from "./shrink.js";
 import { withoutRealTime } from "./world/real-time.js";
 
@@ -7,16 +9,22 @@ const HELP = `npm run model -- [options]
 
   --seeds N     how many seeds (default 2000)
   --from N      the first one (default 1): go on where an earlier run stopped
-  --seed N      this one alone, with its trace`;
+  --seed N      this one alone, with its trace
+  --plant NAME  with a bug in the client, to see that it is found: ${plants.map(({ name }) => name).join(", ")}`;
 
 const { values } = parseArgs({
   options: {
     seeds: { type: "string", default: "2000" },
     from: { type: "string", default: "1" },
     seed: { type: "string" },
+    plant: { type: "string" },
     help: { type: "boolean", default: false },
   },
 });
+
+const plant = plants.find(({ name }) => name === values.plant);
+if (values.plant !== undefined && !plant) throw new Error(`there is no plant "${values.plant}"; see --help`);
+const { runSeed } = plant ? await plantedModel(plant) : { runSeed: runSound };
 
 if (values.help) console.log(HELP);
 else if (values.seed === undefined) await runAll(whole("from", values.from), whole("seeds", values.seeds));
@@ -28,7 +36,9 @@ async function runAll(from: number, count: number): Promise<void> {
   for (let seed = from; seed < end; seed += 1) {
     const run = await runSeed(seed);
     if (run.violation) {
-      console.log(`\n${report(await shrink(run))}\n\nagain: npm run model -- --seed ${seed}`);
+      console.log(
+        `\n${report(await shrink(run, runSeed))}\n\nagain: npm run model -- --seed ${seed}${plant ? ` --plant "${plant.name}"` : ""}`,
+      );
       process.exitCode = 1;
       return;
     }
@@ -46,7 +56,7 @@ async function showOne(seed: number): Promise<void> {
   const run = await withoutRealTime(() => runSeed(seed));
   console.log(report(run));
   if (!run.violation) return;
-  console.log(`\nand with as few actions as it takes:\n\n${report(await shrink(run))}`);
+  console.log(`\nand with as few actions as it takes:\n\n${report(await shrink(run, runSeed))}`);
   process.exitCode = 1;
 }
 

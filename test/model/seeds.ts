@@ -10,7 +10,7 @@ export function testSeeds(from: number, count: number): void {
       test(`${first} to ${first + group - 1} keep every promise`, async () => {
         for (let seed = first; seed < first + group; seed += 1) {
           const run = await runSeed(seed);
-          if (run.violation) expect.fail(report(await shrink(run)));
+          if (run.violation) expect.fail(report(await shrink(run, runSeed)));
         }
       });
     }
