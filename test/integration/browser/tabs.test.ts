@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { delay } from "../../../src/testing/index.js";
-import { arrived, eventually, kept, keysOf, open, send, sendAside, setUp } from "./tools.js";
+import { arrived, eventually, kept, keysOf, open, send, sendAside, setUp, watchInFlight } from "./tools.js";
 
 const setting = setUp();
 
@@ -19,16 +19,7 @@ test("two tabs that click the same intent at once send it once, and both hear th
 
 test("four tabs and 50 operations: never two attempts of one at once, each tab hears each outcome (F46)", async () => {
   const { site, shop } = setting;
-  const inFlight = new Map<string, number>();
-  let most = 0;
-  site.intercept = (request, response) => {
-    const key = String(request.headers["idempotency-key"]);
-    const now = (inFlight.get(key) ?? 0) + 1;
-    inFlight.set(key, now);
-    most = Math.max(most, now);
-    response.on("close", () => inFlight.set(key, (inFlight.get(key) ?? 0) - 1));
-    return undefined;
-  };
+  const most = watchInFlight(site);
   site.api.script(...Array.from({ length: 200 }, (_, i) => delay(5 + (i % 7) * 10)));
   const tabs = [await shop(), await shop(), await shop(), await shop()];
   const answers = await Promise.all(
@@ -43,7 +34,7 @@ test("four tabs and 50 operations: never two attempts of one at once, each tab h
   );
   expect(new Set(answers[0]).size).toBe(50);
   for (const others of answers) expect(others).toEqual(answers[0]);
-  expect(most).toBe(1);
+  expect(most()).toBe(1);
   expect(site.arrivals).toHaveLength(50);
   expect(keysOf(site).size).toBe(50);
   expect(site.api.effects).toHaveLength(50);

@@ -118,3 +118,18 @@ export const arrived = (site: Site, count: number): Promise<void> =>
   eventually(() => site.arrivals.length).toBeGreaterThanOrEqual(count);
 
 export const keysOf = (site: Site): Set<string | undefined> => new Set(site.arrivals.map(({ key }) => key));
+
+/** Watches how many requests under one key are at the server at once; answers with the most there ever were. */
+export function watchInFlight(site: Site): () => number {
+  const inFlight = new Map<string, number>();
+  let most = 0;
+  site.intercept = (request, response) => {
+    const key = String(request.headers["idempotency-key"]);
+    const now = (inFlight.get(key) ?? 0) + 1;
+    inFlight.set(key, now);
+    most = Math.max(most, now);
+    response.on("close", () => inFlight.set(key, (inFlight.get(key) ?? 0) - 1));
+    return undefined;
+  };
+  return () => most;
+}

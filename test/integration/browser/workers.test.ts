@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { delay } from "../../../src/testing/index.js";
-import { setUp } from "./tools.js";
+import { setUp, watchInFlight } from "./tools.js";
 
 const setting = setUp();
 
@@ -47,22 +47,39 @@ async function withServiceWorker() {
   return { page, call };
 }
 
-test("three tabs and a service worker drain 40 operations: never two attempts of one (F46)", async () => {
+test("four tabs and a service worker, 100 operations: one attempt of each at once, every tab hears every outcome (F46)", async () => {
   const { site, tab } = setting;
-  site.api.script(...Array.from({ length: 100 }, () => delay(20)));
+  site.api.script(...Array.from({ length: 400 }, (_, i) => delay(5 + (i % 7) * 10)));
   const { page, call } = await withServiceWorker();
+  const most = watchInFlight(site);
   await page.evaluate(async () => {
     const sdk = app.open({ owner: "single" });
-    const saves = Array.from({ length: 40 }, (_, amount) => sdk.operation("transfer", { amount }).save());
+    const saves = Array.from({ length: 100 }, (_, i) =>
+      sdk.operation("transfer", { amount: i }, { intent: `order-${i}` }).save(),
+    );
     await Promise.all(saves);
   });
-  const tabs = [page, await tab(), await tab()];
-  const resumed = tabs.map((it) => it.evaluate(() => app.open({ owner: "single" }).resume()));
-  await Promise.all([...resumed, call("resume")]);
-  expect(await page.evaluate(() => app.sdk.counts())).toEqual({ succeeded: 40 });
-  expect(site.arrivals).toHaveLength(40);
-  expect(site.api.effects).toHaveLength(40);
-});
+  const tabs = [page, await tab(), await tab(), await tab()];
+  const waiting = tabs.map((it) =>
+    it.evaluate(async () => {
+      const sdk = app.open({ owner: "single" });
+      sdk.start();
+      const sendings = Array.from({ length: 100 }, (_, i) =>
+        sdk.operation("transfer", { amount: i }, { intent: `order-${i}` }).send(),
+      );
+      return (await Promise.all(sendings)).map(({ key, data }) => `${key} ${data.id}`);
+    }),
+  );
+  const report = call("resume");
+  const [first, ...others] = await Promise.all(waiting);
+  expect(new Set(first).size).toBe(100);
+  for (const other of others) expect(other).toEqual(first);
+  expect(await report).toMatchObject({ rejected: 0, blocked: 0, unresolved: 0, remaining: 0 });
+  expect(await page.evaluate(() => app.sdk.counts())).toEqual({ succeeded: 100 });
+  expect(most()).toBe(1);
+  expect(site.arrivals).toHaveLength(100);
+  expect(site.api.effects).toHaveLength(100);
+}, 60_000);
 
 test("a service worker records and resumes what a page left, and a page what it left", async () => {
   const { site } = setting;
