@@ -1,7 +1,7 @@
 import type { Page } from "playwright";
 import { expect, test } from "vitest";
-import { delay } from "../../../src/testing/index.js";
-import { arrived, eventually, kept, keysOf, send, sendAside, setUp } from "./tools.js";
+import { delay, status } from "../../../src/testing/index.js";
+import { arrived, eventually, freeze, kept, keysOf, send, sendAside, setUp } from "./tools.js";
 
 const setting = setUp();
 
@@ -69,11 +69,10 @@ test("a tab that is opened after the crash finishes what it finds", async () => 
   expect(site.api.effects).toHaveLength(1);
 });
 
-test("a tab that stands still keeps its attempt until the lease is over, and what it then says does no harm", async () => {
-  const { site, shop, devtools } = setting;
-  const acting = await shop();
-  const other = await shop();
-  await other.evaluate(() => {
+/** A tab of the shop whose clock goes by leaps, so that a lease need not be sat out. */
+async function tabAhead(): Promise<{ page: Page; leap(ms: number): Promise<void> }> {
+  const page = await setting.shop();
+  await page.evaluate(() => {
     const ahead = { ms: 0 };
     app.kept["ahead"] = ahead;
     app.open({
@@ -87,27 +86,52 @@ test("a tab that stands still keeps its attempt until the lease is over, and wha
       },
     });
   });
-  site.api.script(delay(1_000));
-  await sendAside(acting, "order-1");
-  await arrived(site, 1);
-  // As a frozen tab: nothing of it runs, but its renderer lives, and so does its lock.
-  const debug = await devtools(acting);
+  const leap = (ms: number) =>
+    page.evaluate((by) => {
+      (app.kept["ahead"] as { ms: number }).ms += by;
+    }, ms);
+  return { page, leap };
+}
+
+/** Nothing of the tab runs any more, but its renderer lives, and so does its lock. Answers with the way back. */
+async function halt(page: Page): Promise<() => Promise<void>> {
+  const debug = await setting.devtools(page);
   await debug.send("Debugger.enable");
   await debug.send("Debugger.pause");
-  await sendAside(other, "order-1");
-  await new Promise((resolve) => setTimeout(resolve, 1_500));
-  expect(site.arrivals, "it may still be working").toHaveLength(1);
-  await other.evaluate((ms) => {
-    (app.kept["ahead"] as { ms: number }).ms = ms;
-  }, LEASE + 1_000);
-  await eventually(() => kept(other, "order-1")).toMatchObject({ source: "replayed" });
-  await debug.send("Debugger.resume");
-  await debug.send("Debugger.disable");
-  await eventually(() => kept(acting, "order-1")).toMatchObject({ data: { id: "1" } });
-  expect(await other.evaluate(() => app.sdk.counts())).toEqual({ succeeded: 1 });
-  expect(keysOf(site).size).toBe(1);
-  expect(site.api.effects).toHaveLength(1);
-});
+  return async () => {
+    await debug.send("Debugger.resume");
+    await debug.send("Debugger.disable");
+  };
+}
+
+test.each([
+  ["the browser froze", freeze, "is the answer", []],
+  ["the browser froze", freeze, "is no answer", [status(503)]],
+  ["the debugger halted", halt, "is the answer", []],
+  ["the debugger halted", halt, "is no answer", [status(503)]],
+])(
+  "a tab that %s keeps its attempt until the lease is over, and what it then brings home, which %3$s, does no harm",
+  async (_, still, __, faults) => {
+    const { site, shop } = setting;
+    const acting = await shop();
+    const { page: other, leap } = await tabAhead();
+    site.api.script([delay(1_000), ...faults]);
+    await sendAside(acting, "order-1");
+    await arrived(site, 1);
+    const goOn = await still(acting);
+    await sendAside(other, "order-1");
+    await eventually(() => other.evaluate(() => app.sdk.counts())).toEqual({ pending: 1 });
+    await other.evaluate(() => app.sdk.resume({ wait: 500 }));
+    expect(site.arrivals, "it may still be working").toHaveLength(1);
+    await leap(LEASE + 1_000);
+    await eventually(() => kept(other, "order-1")).toMatchObject({ data: { id: "1" } });
+    await goOn();
+    await eventually(() => kept(acting, "order-1")).toMatchObject({ data: { id: "1" } });
+    expect(await other.evaluate(() => app.sdk.counts())).toEqual({ succeeded: 1 });
+    expect(keysOf(site).size).toBe(1);
+    expect(site.api.effects).toHaveLength(1);
+  },
+);
 
 test("a tab that stands still in the middle of a transaction: the others are told, and send nothing (F59)", async () => {
   const { site, tab, shop, devtools } = setting;

@@ -133,3 +133,32 @@ export function watchInFlight(site: Site): () => number {
   };
   return () => most;
 }
+
+/** Where Playwright keeps the session of its own with a page. */
+interface PlaywrightInside {
+  readonly _connection: {
+    toImpl(page: Page): {
+      delegate: { _mainFrameSession: { _client: { send(method: string, what: object): unknown } } };
+    };
+  };
+}
+
+/**
+ * Freezes a tab in the background, as browsers do to spare the battery: its timers, promises and answers stand still.
+ *
+ * @returns the way to thaw it
+ */
+export async function freeze(page: Page): Promise<() => Promise<void>> {
+  await page.evaluate(() => {
+    document.addEventListener("freeze", () => (app.kept["frozen"] = true));
+  });
+  // Playwright has every page take itself for the one in front, and such a one is never frozen.
+  const { _client } = (page as unknown as PlaywrightInside)._connection.toImpl(page).delegate._mainFrameSession;
+  await _client.send("Emulation.setFocusEmulationEnabled", { enabled: false });
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send("Page.setWebLifecycleState", { state: "frozen" });
+  expect(await kept(page, "frozen")).toBe(true);
+  return async () => {
+    await devtools.send("Page.setWebLifecycleState", { state: "active" });
+  };
+}
