@@ -105,13 +105,13 @@ async function halt(page: Page): Promise<() => Promise<void>> {
 }
 
 test.each([
-  ["the browser froze", freeze, "is the answer", []],
-  ["the browser froze", freeze, "is no answer", [status(503)]],
-  ["the debugger halted", halt, "is the answer", []],
-  ["the debugger halted", halt, "is no answer", [status(503)]],
+  { how: "the browser froze", still: freeze, late: "answer", faults: [] },
+  { how: "the browser froze", still: freeze, late: "failure", faults: [status(503)] },
+  { how: "the debugger halted", still: halt, late: "answer", faults: [] },
+  { how: "the debugger halted", still: halt, late: "failure", faults: [status(503)] },
 ])(
-  "a tab that %s keeps its attempt until the lease is over, and what it then brings home, which %3$s, does no harm",
-  async (_, still, __, faults) => {
+  "a tab that $how keeps its attempt until the lease is over, and its late $late does no harm",
+  async ({ still, faults }) => {
     const { site, shop } = setting;
     const acting = await shop();
     const { page: other, leap } = await tabAhead();
