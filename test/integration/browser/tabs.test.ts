@@ -40,6 +40,20 @@ test("four tabs and 50 operations: never two attempts of one at once, each tab h
   expect(site.api.effects).toHaveLength(50);
 }, 30_000);
 
+test("while an answer is awaited nothing is locked but what tells that the tab lives: others write at once", async () => {
+  const { site, shop } = setting;
+  site.api.script(delay("1h"));
+  const [acting, other] = [await shop(), await shop()];
+  await sendAside(acting, "order-1");
+  await arrived(site, 1);
+  const { held = [], pending } = await acting.evaluate(() => navigator.locks.query());
+  expect(held.map(({ name }) => name)).toEqual([expect.stringMatching(/^samekey-holder:/)]);
+  expect(pending).toEqual([]);
+  await sendAside(other, "order-2");
+  await eventually(() => kept(other, "order-2")).toMatchObject({ data: { id: "2" } });
+  expect(await kept(acting, "order-1")).toBeUndefined();
+});
+
 test("what one tab records is sent at once by another that works in the background", async () => {
   const { site, shop } = setting;
   const [one, two] = [await shop(), await shop()];

@@ -1,0 +1,39 @@
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { createSdk, post } from "samekey";
+import { sqliteStore } from "samekey/stores/sqlite";
+import { expect, test } from "vitest";
+import { startObservedServer } from "../../support/observed-server.js";
+import { directory, later } from "./tools.js";
+
+test("while an answer is awaited nothing in the file is locked: others read, write and checkpoint", async () => {
+  const path = join(directory(), "store.sqlite");
+  const server = await startObservedServer();
+  later(() => server.close());
+  const sdk = createSdk({
+    name: "locks",
+    baseUrl: server.url,
+    owner: "single",
+    retention: "24h",
+    store: sqliteStore({ path }),
+    operations: { order: post<{ order: string }>("/orders") },
+  });
+  later(() => sdk.close({ timeout: 0 }));
+  let goOn = (): void => {};
+  const held = new Promise<void>((resolve) => {
+    server.at("committed", () => {
+      resolve();
+      return new Promise<void>((answered) => (goOn = answered));
+    });
+  });
+  const sending = sdk.operation("order", { order: "1" }).send();
+  await held;
+
+  const other = new Database(path, { timeout: 0 });
+  later(() => other.close());
+  other.exec("begin immediate; rollback");
+  // Not even somebody who reads: then a checkpoint would have to stop short.
+  expect(other.pragma("wal_checkpoint(truncate)")).toEqual([{ busy: 0, log: 0, checkpointed: 0 }]);
+  goOn();
+  expect((await sending).source).toBe("executed");
+});
