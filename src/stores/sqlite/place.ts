@@ -44,6 +44,7 @@ export async function preparePlace(path: string): Promise<string> {
     await access(real, constants.R_OK | constants.W_OK);
     await refuseReadable(real);
     await refuseOrphanedLog(real);
+    await syncNames(real);
     return real;
   } catch (cause) {
     if (cause instanceof StoreError) throw cause;
@@ -61,6 +62,25 @@ async function create(path: string): Promise<void> {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
 }
+
+/**
+ * A name is safe once its directory was synced. SQLite sees to that for its files, but not for directories that were made to
+ * hold them; which ones were made, by whoever was here before, nobody knows.
+ */
+async function syncNames(file: string): Promise<void> {
+  const { size } = await stat(file);
+  for (let at = dirname(file); size === 0 && at !== dirname(at); at = dirname(at)) {
+    try {
+      const directory = await open(dirname(at), "r");
+      await directory.sync().finally(() => directory.close());
+    } catch (error) {
+      // Not made by this user, or on a system that syncs names by itself.
+      if (!NOT_OURS.includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+    }
+  }
+}
+
+const NOT_OURS: readonly string[] = ["EACCES", "EPERM", "EISDIR", "EINVAL", "EROFS"];
 
 /** SQLite would delete a log that stands without its file, and with it whatever had not been copied yet. */
 async function refuseOrphanedLog(path: string): Promise<void> {

@@ -1,3 +1,4 @@
+import type { OperationRecord } from "../../../src/core/record.js";
 import type { Kind, Order, Told } from "./errand.js";
 import type { Server } from "./server.js";
 
@@ -22,6 +23,13 @@ const ENDINGS: Readonly<Record<Kind, Endings>> = {
 
 type News = Extract<Told, { readonly order: string }>;
 type Counts = Readonly<Partial<Record<string, number>>>;
+
+/** Of what was told of an order only a success may be lost, unless it was someone's decision. */
+function isUnsaid(told: string, kind: Kind, { state, resolution }: OperationRecord): boolean {
+  if (told === state) return false;
+  if (told === "unresolved") return resolution === undefined;
+  return told !== "succeeded" || ENDINGS[kind] === looked;
+}
 
 /** What all lives together were told to do and have told, against what the server saw. */
 export class Books {
@@ -57,6 +65,24 @@ export class Books {
     const faults = this.#orders.flatMap((order) => this.#faultsOf(order).map((fault) => `${order.order}: ${fault}`));
     if (this.#server.overlaps > 0) faults.push(`${this.#server.overlaps} requests met another with the same key`);
     return [...faults, ...this.#faultsOfLanes(), ...this.#faultsOfCounts()];
+  }
+
+  /** What must stand in the store at any time, and does not: all that was told or sent, but for successes. */
+  missing(records: ReadonlyMap<string, OperationRecord>): string[] {
+    const missing: string[] = [];
+    for (const { order, kind } of this.#orders) {
+      for (const key of this.#server.seen(order).keys) {
+        if (records.get(key)?.sentAt === undefined) missing.push(`${order} was sent, and is not recorded as that`);
+      }
+      for (const one of this.#told.get(order) ?? []) {
+        const record = records.get(one.key);
+        if (!record) missing.push(`${order} was told ${one.what}, and is not recorded`);
+        else if ("state" in one && isUnsaid(one.state, kind, record)) {
+          missing.push(`${order} was told ${one.state}, and is ${record.state}`);
+        }
+      }
+    }
+    return missing;
   }
 
   /** Where an order ended, as it was told last. */

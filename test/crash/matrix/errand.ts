@@ -45,6 +45,8 @@ export interface Errand {
   readonly recovery: Recovery;
   /** Since `from`, its clock goes so many times as fast. */
   readonly clock: { readonly from: number; readonly speed: number };
+  /** Planted, for the tests of the tests: how little is synced where everything should be. */
+  readonly synced?: "normal" | "off" | undefined;
   /** Whether what is settled is dropped at once. */
   readonly prunes: boolean;
   /** Orders of earlier lives, finished first. */

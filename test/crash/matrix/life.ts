@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import process from "node:process";
 import { createInterface } from "node:readline";
 import type { Errand, Told } from "./errand.js";
 
@@ -7,6 +8,7 @@ import type { Errand, Told } from "./errand.js";
 export interface Program {
   readonly node: string;
   readonly path: string;
+  readonly env?: Readonly<Record<string, string>> | undefined;
 }
 
 /** How a life ended: at its point, or by coming to its end. */
@@ -23,17 +25,18 @@ export interface Life {
   kill(): Promise<void>;
 }
 
-/** After so many milliseconds it hangs. */
-const PATIENCE = 120_000;
+/** After so many milliseconds of silence it hangs. */
+const PATIENCE = 60_000;
+/** So much of what was told is shown where something goes wrong. */
+const LAST = 10;
 
 /** Lets the program live once. `ended` rejects when it fails, or hangs. */
-export function live({ node, path }: Program, errand: Errand): Life {
+export function live({ node, path, env }: Program, errand: Errand): Life {
   const child = spawn(node, ["--disable-warning=ExperimentalWarning", path, JSON.stringify(errand)], {
     stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, ...env },
   });
   const told: Told[] = [];
-  const lines = createInterface({ input: child.stdout }).on("line", (line) => told.push(JSON.parse(line)));
-  const began = Promise.race([once(lines, "line"), once(child, "close")]);
   let complaints = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     complaints += text;
@@ -43,9 +46,14 @@ export function live({ node, path }: Program, errand: Errand): Life {
     hangs = true;
     child.kill("SIGKILL");
   }, PATIENCE);
+  const lines = createInterface({ input: child.stdout }).on("line", (line) => {
+    told.push(JSON.parse(line));
+    timer.refresh();
+  });
+  const began = Promise.race([once(lines, "line"), once(child, "close")]);
   const ended = once(child, "close").then(([code, signal]): Ending => {
     clearTimeout(timer);
-    if (hangs) throw new Error(`it hangs; told was ${JSON.stringify(told)}\n${complaints}`);
+    if (hangs) throw new Error(`it hangs; the last told was ${JSON.stringify(told.slice(-LAST))}\n${complaints}`);
     if (code !== 0 && signal !== "SIGKILL") throw new Error(`it ended with ${code ?? signal}\n${complaints}`);
     return { killed: signal === "SIGKILL", told };
   });

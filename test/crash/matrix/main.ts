@@ -1,6 +1,9 @@
-import { availableParallelism } from "node:os";
+import { mkdtemp, rm } from "node:fs/promises";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
+import { buildLibrary, Disk } from "../power-loss/disk.js";
 import { PLACES } from "./cells.js";
 import type { Driver } from "./errand.js";
 import { runCell } from "./run-cell.js";
@@ -13,12 +16,14 @@ Ends a process at every fault point and at every moment that the server can see,
   --point settle:before    these cells only; \`settle\` for all that begin so (may be repeated)
   --store better-sqlite3   or node:sqlite (may be repeated)
   --random                 at random instants instead, from outside, several processes on one file
+  --power-loss             and with them the power, so that what was not synced is lost (Linux, needs gcc)
   --processes 2            with --random, how many
   --seed 1
   --jobs 2                 cells at once`;
 
 const repeated = { type: "string", multiple: true } as const;
 const single = { type: "string" } as const;
+const flag = { type: "boolean" } as const;
 
 interface Row {
   readonly name: string;
@@ -27,13 +32,26 @@ interface Row {
   readonly faults: readonly string[];
 }
 
+interface Job {
+  readonly name: string;
+  run(onTrial: (done: number) => void): Promise<Row>;
+}
+
+/** What `run.js` knows and a bundle does not. */
+export interface Surroundings {
+  /** The program to end. */
+  readonly worker: string;
+  /** Source of the library that keeps what is not synced from the disk. */
+  readonly powerLoss: string;
+  readonly nodeOf: (driver: string) => string | undefined;
+}
+
 /** Runs what the command line asks for. Resolves to whether all is well. */
-export async function main(worker: string, nodeOf: (driver: string) => string | undefined): Promise<boolean> {
+export async function main({ worker, powerLoss, nodeOf }: Surroundings): Promise<boolean> {
   const { values: given } = parseArgs({
     options: {
       ...{ trials: single, seed: single, jobs: single, processes: single, point: repeated, store: repeated },
-      random: { type: "boolean" },
-      help: { type: "boolean" },
+      ...{ random: flag, "power-loss": flag, help: flag },
     },
   });
   if (given.help) {
@@ -48,22 +66,39 @@ export async function main(worker: string, nodeOf: (driver: string) => string | 
   const counts = new Map<number, number>();
   const startedAt = performance.now();
 
-  const jobs = (given.store ?? ["better-sqlite3"]).flatMap((store) => {
+  function jobsOf(store: string): Job[] {
     const driver = store as Driver;
     const node = nodeOf(driver);
     if (!node) throw new Error(`there is no Node for ${driver} here; --store takes better-sqlite3 or node:sqlite`);
     const common = { program: { node, path: worker }, driver, trials };
+    const processes = Number(given.processes ?? 2);
+    if (given["power-loss"]) {
+      const run = async (onTrial: (done: number) => void): Promise<Row> => {
+        const directory = await mkdtemp(join(tmpdir(), "samekey-disk-"));
+        try {
+          const disk = new Disk(directory, buildLibrary(powerLoss, directory));
+          const report = await runRandom({ ...common, processes, seed, disk, onTrial });
+          return { name: `${driver} power loss, ${report.lost} writes lost`, ...report };
+        } finally {
+          await rm(directory, { recursive: true, force: true });
+        }
+      };
+      return [{ name: `${driver} power loss`, run }];
+    }
     if (given.random) {
-      const processes = Number(given.processes ?? 2);
+      const name = `${driver} at random`;
       return [
-        { name: `${driver} at random`, run: (more: object) => runRandom({ ...common, processes, seed, ...more }) },
+        { name, run: async (onTrial) => ({ name, ...(await runRandom({ ...common, processes, seed, onTrial })) }) },
       ];
     }
-    return places.map((place, index) => ({
-      name: `${driver} ${place}`,
-      run: (more: object) => runCell({ ...common, place, seed: seed * 1_000 + index, ...more }),
-    }));
-  });
+    return places.map((place, index) => {
+      const name = `${driver} ${place}`;
+      const options = { ...common, place, seed: seed * 1_000 + index };
+      return { name, run: async (onTrial) => ({ name, ...(await runCell({ ...options, onTrial })) }) };
+    });
+  }
+
+  const jobs = (given.store ?? ["better-sqlite3"]).flatMap(jobsOf);
 
   function progress(): void {
     const kills = [...counts.values()].reduce((sum, count) => sum + count, 0);
@@ -72,12 +107,11 @@ export async function main(worker: string, nodeOf: (driver: string) => string | 
 
   const left = jobs.entries();
   async function work(): Promise<void> {
-    for (const [index, { name, run }] of left) {
-      const onTrial = (done: number): void => {
+    for (const [index, job] of left) {
+      const row = await job.run((done) => {
         counts.set(index, done);
         progress();
-      };
-      const row = { name, ...(await run({ onTrial })) };
+      });
       rows.push(row);
       if (process.stdout.isTTY) process.stdout.write("\r\x1b[K");
       print(row);
@@ -96,6 +130,6 @@ export async function main(worker: string, nodeOf: (driver: string) => string | 
 
 function print({ name, kills, orders, faults }: Row): void {
   const verdict = faults.length === 0 ? "ok" : `${faults.length} FAULTS`;
-  console.log(`${name.padEnd(34)} ${String(kills).padStart(5)} kills ${String(orders).padStart(6)} orders  ${verdict}`);
+  console.log(`${name.padEnd(48)} ${String(kills).padStart(5)} kills ${String(orders).padStart(6)} orders  ${verdict}`);
   for (const fault of faults.slice(0, 10)) console.log(`    ${fault}`);
 }

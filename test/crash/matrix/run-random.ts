@@ -3,9 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { seeded } from "../../../examples/demo/random.js";
+import type { Disk } from "../power-loss/disk.js";
+import { readRecords } from "../power-loss/stands.js";
 import { Books } from "./books.js";
 import type { Setting } from "./cells.js";
-import type { Driver, Order } from "./errand.js";
+import type { Driver, Errand, Order } from "./errand.js";
 import { live, type Program } from "./life.js";
 import { drawOrders, hasRecovered, pick, RECOVERIES } from "./run-cell.js";
 import { startServer } from "./server.js";
@@ -18,6 +20,9 @@ export interface RandomOptions {
   /** How many share the file. */
   readonly processes: number;
   readonly seed: number;
+  /** A disk that loses power whenever processes are ended, all at once. */
+  readonly disk?: Disk | undefined;
+  readonly synced?: Errand["synced"];
   readonly onTrial?: ((done: number) => void) | undefined;
 }
 
@@ -25,6 +30,8 @@ export interface RandomReport {
   readonly driver: Driver;
   readonly kills: number;
   readonly orders: number;
+  /** How many writes were lost with the power. */
+  readonly lost: number;
   readonly faults: readonly string[];
 }
 
@@ -44,22 +51,24 @@ interface Chain {
  * All of them ask for some of the others' orders too.
  */
 export async function runRandom(options: RandomOptions): Promise<RandomReport> {
-  const { program, driver, trials, processes, seed, onTrial } = options;
+  const { driver, trials, processes, seed, disk, synced, onTrial } = options;
+  const program = { ...options.program, env: disk?.env };
   const random = seeded(seed);
   const directory = await mkdtemp(join(tmpdir(), "samekey-crash-"));
   const server = await startServer();
   const books = new Books(server, false);
-  const path = join(directory, "orders.sqlite");
+  const path = join(disk?.files ?? directory, "state", "orders.sqlite");
   const chains = Array.from({ length: processes }, (_, i): Chain => ({ name: `till-${i}`, count: 0, left: [] }));
   const placed: Order[] = [];
   const faults: string[] = [];
   /** How long a life takes, as far as is known. */
   let span = 500;
   let kills = 0;
+  let lost = 0;
 
   async function liveOnce(chain: Chain, fresh: readonly Order[], again: readonly Order[], after: number | undefined) {
     const life = live(program, {
-      ...{ url: server.url, path, driver, clock: { from: 0, speed: 1 }, prunes: false },
+      ...{ url: server.url, path, driver, clock: { from: 0, speed: 1 }, prunes: false, synced },
       recovery: pick(random, RECOVERIES),
       ...{ left: chain.left, orders: fresh, again },
     });
@@ -70,6 +79,8 @@ export async function runRandom(options: RandomOptions): Promise<RandomReport> {
     books.hear(ending.told, path);
     if (ending.killed) kills++;
     else span = (span + performance.now() - startedAt) / 2;
+    // Whoever is always ended before he has caught up has more to do each time.
+    if (ending.killed && chain.left.length > 3 * KINDS.length) span *= 1.2;
     chain.left = ending.killed ? [...(hasRecovered(ending) ? [] : chain.left), ...fresh] : [];
   }
 
@@ -77,7 +88,7 @@ export async function runRandom(options: RandomOptions): Promise<RandomReport> {
     const drawn = chains.map((chain) => drawOrders(KINDS, chain.name, chain.count, random));
     placed.push(...drawn.flat());
     books.add(drawn.flat());
-    const atOnce = random() < 0.3 ? random() * span : undefined;
+    const atOnce = disk || random() < 0.3 ? random() * span : undefined;
     await Promise.all(
       chains.map((chain, i) => {
         const fresh = drawn[i] ?? [];
@@ -88,6 +99,10 @@ export async function runRandom(options: RandomOptions): Promise<RandomReport> {
         return liveOnce(chain, fresh, others, atOnce ?? random() * span * 1.2);
       }),
     );
+    if (!disk) return;
+    lost += disk.cut(random);
+    const missing = books.missing(readRecords(path));
+    if (missing.length > 0) throw new Error(`lost with the power: ${missing.join("; ")}`);
   }
 
   try {
@@ -108,5 +123,5 @@ export async function runRandom(options: RandomOptions): Promise<RandomReport> {
     await server.close();
     await rm(directory, { recursive: true, force: true });
   }
-  return { driver, kills, orders: placed.length, faults: [...faults, ...books.faults()] };
+  return { driver, kills, orders: placed.length, lost, faults: [...faults, ...books.faults()] };
 }

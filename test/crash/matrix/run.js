@@ -17,4 +17,5 @@ function nodeOf(driver) {
 }
 
 const { main } = await import(join(directory, "main.js"));
-process.exitCode = (await main(join(directory, "worker.js"), nodeOf)) ? 0 : 1;
+const powerLoss = fileURLToPath(new URL("../power-loss/power-loss.c", import.meta.url));
+process.exitCode = (await main({ worker: join(directory, "worker.js"), powerLoss, nodeOf })) ? 0 : 1;

@@ -3,8 +3,9 @@
 import { writeSync } from "node:fs";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
+import Database from "better-sqlite3";
 import { createSdk, MisuseError, type OperationHandle, type OperationRecord, post } from "samekey";
-import { sqliteStore } from "samekey/stores/sqlite";
+import { type SqliteDriverOption, type SqliteStatement, sqliteStore } from "samekey/stores/sqlite";
 import { type FaultPoint, onFaultPoint } from "../../../src/core/fault-point.js";
 import type { Errand, Order, Told } from "./errand.js";
 
@@ -23,6 +24,25 @@ interface Body extends Pick<Order, "order" | "kind"> {
   readonly filling: string;
 }
 
+function driverOf({ driver, synced }: Errand): SqliteDriverOption {
+  if (!synced) return driver;
+  return (file) => {
+    const database = new Database(file);
+    const lies = (sql: string): string => sql.replace("synchronous = full", `synchronous = ${synced}`);
+    let isOpen = false;
+    const exec = (sql: string): unknown => {
+      // It is looked at once, when it is opened.
+      if (!sql.includes("synchronous = full")) return database.exec(sql);
+      const said = isOpen ? lies(sql) : sql;
+      isOpen = true;
+      return database.exec(said);
+    };
+    const close = (): unknown => database.close();
+    const prepare = (sql: string): SqliteStatement => database.prepare(sql);
+    return { exec, close, prepare };
+  };
+}
+
 /** Whoever is asked what became of an order looks at the server. */
 async function look(order: string): Promise<"applied" | "not-applied"> {
   const answer = await fetch(`${errand.url}/orders/${order}`);
@@ -38,7 +58,7 @@ const sdk = createSdk({
   baseUrl: errand.url,
   owner: "single",
   retention: "24h",
-  store: sqliteStore({ path: errand.path, driver: errand.driver }),
+  store: sqliteStore({ path: errand.path, driver: driverOf(errand) }),
   retry: { base: 5, cap: 20, backgroundCap: 20 },
   attemptTimeout: 30_000 * speed,
   ...(errand.prunes && { keepFor: 1 }),
