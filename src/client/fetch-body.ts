@@ -32,9 +32,9 @@ export async function readBody(given: unknown, { maxBody, signal, digest }: Read
   // Of what it does not know the platform sends the name.
   if (tagOf(given) === "FormData" && !contentType?.startsWith("multipart/"))
     refuse("it is no FormData of the platform's");
-  // Not every browser has `request.body`.
-  const stream = body === undefined ? new Response(await (given as Request).arrayBuffer()).body : body;
-  const reader = stream?.getReader();
+  // Not every browser has `request.body`, and where it comes from a package it may be a Node stream.
+  const whole = body === undefined ? new Response(await (given as Request).arrayBuffer()).body : body;
+  const reader = (whole && !("getReader" in whole) ? streamOf(whole) : whole)?.getReader();
   const stop = (): void => void reader?.cancel().catch(() => {});
   signal?.addEventListener("abort", stop);
   const chunks: Uint8Array<ArrayBuffer>[] = [];
@@ -47,8 +47,8 @@ export async function readBody(given: unknown, { maxBody, signal, digest }: Read
       if (!ArrayBuffer.isView(value)) refuse("a chunk is no bytes");
       size += value.byteLength;
       if (size > maxBody) refuse(`it has more bytes than \`maxBody\` allows (${maxBody})`);
-      // A copy: the source may use its buffer again.
-      chunks.push(value.slice());
+      // A copy: the source may use its buffer again. Not by slice(), which for Node's Buffer copies nothing.
+      chunks.push(new Uint8Array(new Uint8Array(value.buffer, value.byteOffset, value.byteLength)));
     }
   } catch (cause) {
     stop();

@@ -4,7 +4,7 @@ import { bad } from "./checks.js";
 export interface FetchTerms {
   readonly credentials: RequestCredentials | undefined;
   readonly redirect: "manual" | "same-origin";
-  /** Hints: they change nothing that the server acts on, and are not kept. */
+  /** Hints on how to send: they change nothing that the server acts on, and are not kept. */
   readonly hints: RequestInit | undefined;
 }
 
@@ -19,9 +19,8 @@ export function readTerms(init: RequestInit, request: Request | undefined, isHer
   if (init.integrity ?? request?.integrity) bad("`integrity` would reject the answer of a write that was applied");
   const cache = init.cache ?? request?.cache;
   if (cache === "only-if-cached") bad('`cache: "only-if-cached"` forbids to send');
-  const { duplex, dispatcher } = init as { duplex?: unknown; dispatcher?: unknown };
+  const { duplex } = init as { duplex?: unknown };
   if (duplex !== undefined && duplex !== "half") bad('`duplex` is "half": a body is read before it is sent');
-  if (dispatcher) bad("`dispatcher` cannot be kept: wrap or pass a `fetch` that brings it");
   const redirect = init.redirect ?? request?.redirect ?? "follow";
   // A Request always names them: its default is no wish.
   const wished = request?.credentials === "same-origin" ? undefined : request?.credentials;
@@ -35,10 +34,13 @@ export function readTerms(init: RequestInit, request: Request | undefined, isHer
 /** What they are when nobody has said anything, in a Request. */
 const silent: readonly unknown[] = [undefined, false, "", "default", "about:client", "auto"];
 
+/** Node knows a dispatcher, browsers do not. */
+type Hinting = Omit<RequestInit, "dispatcher"> & { readonly dispatcher?: unknown };
+
 function hintsOf(init: RequestInit, request: Request | undefined): RequestInit | undefined {
   const hints: Record<string, unknown> = {};
-  for (const name of ["keepalive", "cache", "referrer", "referrerPolicy", "priority"] as const) {
-    const value = init[name] ?? (request as RequestInit | undefined)?.[name];
+  for (const name of ["keepalive", "cache", "referrer", "referrerPolicy", "priority", "dispatcher"] as const) {
+    const value = (init as Hinting)[name] ?? (request as Hinting | undefined)?.[name];
     if (!silent.includes(value)) hints[name] = value;
   }
   return Object.keys(hints).length > 0 ? hints : undefined;

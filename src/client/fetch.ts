@@ -52,7 +52,8 @@ export function createFetch(parts: FetchParts): SdkFetch {
     const method = (init.method ?? request?.method ?? "GET").toUpperCase();
     const { url, passed } = scope.locate(request ? request.url : String(input), input);
     const headers = new Headers(init.headers ?? request?.headers);
-    const isStream = /\btext\/event-stream\b/i.test(headers.get("accept") ?? "");
+    // Named after others it is only one of the forms that an answer may have: GraphQL clients list it for all they send.
+    const isStream = /^\s*text\/event-stream\b/i.test(headers.get("accept") ?? "");
     const pass = (body = init.body): Promise<Response> =>
       parts.passThrough(passed as RequestInfo, (body === init.body ? init : { ...init, body }) as RequestInit);
     if (!WRITES.has(method) || isStream) return pass();

@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import { createTestSdk, lose, status } from "samekey/testing";
 import { describe, expect, test } from "vitest";
 import { fate } from "./kit.js";
@@ -84,6 +85,25 @@ describe("F16 F17 every kind of body is frozen once, and is the same over attemp
     expect(seen).toEqual({ text: "ab", type: null });
   });
 
+  test("a Request of a package's making, whose body is a Node stream and whose headers are its own", async () => {
+    class PackageHeaders extends Map<string, string> {}
+    const request = {
+      [Symbol.toStringTag]: "Request",
+      url: "https://api.example.com/t",
+      method: "POST",
+      headers: new PackageHeaders([["content-type", "text/x"]]),
+      body: Readable.from([Buffer.from("a="), Buffer.from("1")]),
+      bodyUsed: false,
+      signal: null,
+    };
+    const app = createTestSdk();
+    app.server.script(status(503), lose.response());
+    await app.until(app.sdk.fetch(request as unknown as Request));
+    const seen = app.server.calls.map((call) => [call.text(), call.headers.get("content-type")]);
+    expect(seen).toEqual(Array.from({ length: 3 }, () => ["a=1", "text/x"]));
+    expect(app.server.effects).toHaveLength(1);
+  });
+
   test("the caller's own content type goes before the body's", async () => {
     const headers = { "content-type": "application/x-mine" };
     expect(await sendOverLives({ body: new Blob(["a"], { type: "text/csv" }), headers })).toEqual({
@@ -143,13 +163,16 @@ describe("what the caller does after the call changes nothing", () => {
     expect(app.server.calls[0]?.text()).toContain('name="amount"\r\n\r\n5\r\n');
   });
 
-  test("a stream that uses one buffer again and again", async () => {
+  test.each([
+    ["bytes", new Uint8Array(1)],
+    ["Node's Buffer", Buffer.alloc(1)],
+    ["a view", new Int8Array(1)],
+  ])("a stream that uses one buffer again and again: %s", async (_, buffer) => {
     const app = createTestSdk();
-    const buffer = new Uint8Array(1);
     async function* reusing() {
       for (const letter of "abc") {
         buffer[0] = letter.charCodeAt(0);
-        yield buffer;
+        yield buffer as Uint8Array;
       }
     }
     await app.until(app.sdk.fetch("/t", { method: "POST", body: reusing() }));

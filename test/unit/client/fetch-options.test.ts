@@ -29,7 +29,6 @@ describe("options that a recorded write cannot have are refused by name", () => 
     ["integrity", { integrity: "sha256-AA" }, "`integrity`"],
     ["only-if-cached", { cache: "only-if-cached" }, "`cache: "],
     ["full duplex", { duplex: "full" }, "`duplex`"],
-    ["a dispatcher", { dispatcher: {} }, "`dispatcher`"],
   ])("%s", async (_, init, told) => {
     const { error, calls, records } = await attemptsWith(init as RequestInit);
     expect(error).toMatchObject({ code: "bad_option", message: expect.stringContaining(told) });
@@ -52,6 +51,12 @@ describe("the others have their meaning", () => {
       expect(call).toMatchObject({ keepalive: true, cache: "no-store", referrerPolicy: "no-referrer" });
       expect(call).toMatchObject({ redirect: "manual", method: "POST" });
     }
+  });
+
+  test("a dispatcher, which libraries bring for their time-outs, goes with every attempt of this process", async () => {
+    const dispatcher = {};
+    const { calls } = await attemptsWith({ body: "a", dispatcher } as object);
+    expect(calls.map((call) => (call as { dispatcher?: unknown }).dispatcher)).toEqual([dispatcher, dispatcher]);
   });
 
   test("what says nothing adds nothing", async () => {

@@ -58,6 +58,19 @@ describe("wrapFetch", () => {
     expect(await wrapped.sdk.counts()).toEqual({});
   });
 
+  test("a write that may also be answered by an event stream is a write: GraphQL clients send that with everything", async () => {
+    const { wrapped, server, clock } = open();
+    server.script(lose.response());
+    const headers = {
+      accept: "application/graphql-response+json, application/json, text/event-stream, multipart/mixed",
+    };
+    await clock.until(wrapped(`${API}/v1/graphql`, { ...post, headers }));
+    expect(server.calls.map(({ key, headers }) => [key !== undefined, headers.get("accept")])).toEqual([
+      [true, headers.accept],
+      [true, headers.accept],
+    ]);
+  });
+
   test("a Request or a stream that passes through is not read", async () => {
     const { wrapped, passed } = open({ only: () => false });
     const request = new Request(`${API}/v1`, { method: "POST", body: "a" });
