@@ -10,7 +10,14 @@ export type { OperationHandle } from "./client/handle.js";
 export type { Snapshot } from "./client/live.js";
 export type { PendingList } from "./client/pending.js";
 export type { Outcome } from "./client/result.js";
-export type { CallArguments, IntentReference, ListFilter, OwnerFilter, ResumeOptions, Sdk } from "./client/sdk.js";
+export type {
+  CallArguments,
+  IntentReference,
+  ListFilter,
+  OwnerFilter,
+  ResumeOptions,
+  Sdk,
+} from "./client/sdk-interface.js";
 export type {
   AnyDefinition,
   AttemptContext,

@@ -3,7 +3,8 @@ import type { SdkFetch } from "./fetch.js";
 import { chosenScope, type IntentOf, type Only } from "./fetch-scope.js";
 import { ofSdk, resolveOptions, shared } from "./options.js";
 import type { Platform } from "./platform-port.js";
-import { createSdkOver, type Sdk } from "./sdk.js";
+import { createSdkOver } from "./sdk.js";
+import type { Sdk } from "./sdk-interface.js";
 import type { OperationOptions, SdkOptions } from "./types.js";
 
 /** Options of {@link wrapFetch}: those of `createSdk` without operations, and which writes it covers. */

@@ -1,6 +1,7 @@
 import { v5 } from "uuid";
 import type { Channel, Holder, Message, Platform } from "../client/platform-port.js";
-import { createSdkWith, type Sdk } from "../client/sdk.js";
+import { createSdkWith } from "../client/sdk.js";
+import type { Sdk } from "../client/sdk-interface.js";
 import type { Operations, SdkOptions } from "../client/types.js";
 import { type WrapFetchOptions, type WrappedFetch, wrapFetchWith } from "../client/wrap-fetch.js";
 import { mintUuid } from "../core/key.js";

@@ -1,4 +1,5 @@
-import { createSdkWith, type Sdk } from "../client/sdk.js";
+import { createSdkWith } from "../client/sdk.js";
+import type { Sdk } from "../client/sdk-interface.js";
 import type { Operations, SdkOptions } from "../client/types.js";
 import type { Duration } from "../core/durations.js";
 import type { Store } from "../store.js";

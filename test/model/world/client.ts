@@ -1,6 +1,7 @@
 import { post } from "../../../src/client/define.js";
 import type { Platform } from "../../../src/client/platform-port.js";
-import { createSdkWith, type Sdk } from "../../../src/client/sdk.js";
+import { createSdkWith } from "../../../src/client/sdk.js";
+import type { Sdk } from "../../../src/client/sdk-interface.js";
 import type { HeadersProvider, Operations } from "../../../src/client/types.js";
 import type { OperationRecord } from "../../../src/core/record.js";
 import { provesUnsent } from "../../../src/platform/unsent.js";

@@ -1,6 +1,7 @@
 /** What the client's tests share: tabs of one browser in virtual time, and stores that can be watched or broken. */
 
-import { createSdkWith, type Sdk } from "../../../src/client/sdk.js";
+import { createSdkWith } from "../../../src/client/sdk.js";
+import type { Sdk } from "../../../src/client/sdk-interface.js";
 import type { Operations, SdkOptions } from "../../../src/client/types.js";
 import { StoreError } from "../../../src/errors.js";
 import type { Store } from "../../../src/store.js";
