@@ -21,5 +21,10 @@ export const supabase: Subject = {
 
 /** The SDK as a program makes it. */
 export function supabaseOver(fetch: typeof globalThis.fetch, url: string): SupabaseClient {
-  return createClient(url, key, { global: { fetch }, auth: { persistSession: false, autoRefreshToken: false } });
+  return createClient(url, key, {
+    global: { fetch },
+    auth: { persistSession: false, autoRefreshToken: false },
+    // Node 20 has no WebSocket of its own, and nothing here listens.
+    realtime: { transport: class {} as never },
+  });
 }
