@@ -1,5 +1,5 @@
 // On Node 24, where `node:sqlite` stands in for better-sqlite3 (whose binary here is made for the Node that npm ran on):
-// the packed tarball as users get it, the store contract, and the crash matrix.
+// the packed tarball as users get it, the store contract, several processes on one file, and the crash matrix.
 import { spawnSync } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -24,13 +24,19 @@ run(consumer, ["consumer.mjs"]);
 run(consumer, ["consumer.cjs"]);
 rmSync(consumer, { recursive: true });
 
-const report = join(root, "reports/node24.json");
-rmSync(report, { force: true });
 const vitest = join(root, "node_modules/vitest/vitest.mjs");
-run(root, [vitest, "run", "--project", "contract", "-t", "through node:sqlite"], { VITEST_REPORT: report });
-if (JSON.parse(readFileSync(report, "utf8")).numPassedTests === 0) {
-  console.error("no test of the store contract ran");
-  process.exitCode = 1;
+const levels = [
+  ["contract", "-t", "through node:sqlite"],
+  ["integration", "test/integration/sqlite/processes.test.ts", "test/integration/sqlite/locks.test.ts"],
+];
+for (const [level, ...which] of levels) {
+  const report = join(root, `reports/node24-${level}.json`);
+  rmSync(report, { force: true });
+  run(root, [vitest, "run", "--project", level, ...which], { VITEST_REPORT: report });
+  if (JSON.parse(readFileSync(report, "utf8")).numPassedTests === 0) {
+    console.error(`no test of ${level} ran`);
+    process.exitCode = 1;
+  }
 }
 
 run(root, ["test/crash/matrix/run.js", "--store", "node:sqlite", "--trials", "1"]);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { delay, lose, status } from "../../../src/testing/index.js";
-import { arrived, eventually, kept, keysOf, open, PLAIN_HOST, send, sendAside, setUp } from "./tools.js";
+import { arrived, eventually, kept, keysOf, open, PLAIN_HOST, send, sendAside, setUp, watchInFlight } from "./tools.js";
 
 const setting = setUp();
 
@@ -35,6 +35,28 @@ test("without Web Locks two tabs still send an intent once, by leases alone (F13
   expect(results[1]).toEqual(results[0]);
   expect(site.arrivals).toHaveLength(1);
 });
+
+test("without Web Locks three tabs and 40 operations: by leases alone, one attempt of each at once (F13 F46)", async () => {
+  const { site } = setting;
+  site.api.script(...Array.from({ length: 100 }, (_, i) => delay(5 + (i % 7) * 10)));
+  const most = watchInFlight(site);
+  const tabs = [await plainShop(), await plainShop(), await plainShop()];
+  const [first, ...others] = await Promise.all(
+    tabs.map((tab) =>
+      tab.evaluate(async () => {
+        app.sdk.start();
+        const sendings = Array.from({ length: 40 }, (_, i) =>
+          app.sdk.operation("transfer", { amount: i }, { intent: `order-${i}` }).send(),
+        );
+        return (await Promise.all(sendings)).map(({ key, data }) => `${key} ${data.id}`);
+      }),
+    ),
+  );
+  expect(new Set(first).size).toBe(40);
+  for (const other of others) expect(other).toEqual(first);
+  expect(most()).toBe(1);
+  expect(site.arrivals).toHaveLength(40);
+}, 30_000);
 
 test("without Web Locks nobody is taken for dead: a lost tab's lease runs out first (F13)", async () => {
   const { site } = setting;
