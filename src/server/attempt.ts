@@ -2,7 +2,7 @@ import { type Outcome, outcomeOf } from "./answer.js";
 import { checkedAnswer } from "./checked-answer.js";
 import { derive, type KeySource } from "./derive.js";
 import { isConnectionFailure, isConnectionState, isContention, withoutValues } from "./failure.js";
-import { type Execution, type Handler, HandlerFailure, handle } from "./handler.js";
+import { type Deadline, type Execution, type Handler, HandlerFailure, handle } from "./handler.js";
 import { problem } from "./problem.js";
 import type { RunOptions } from "./run-options.js";
 import { isSchemaFailure } from "./schema-state.js";
@@ -76,7 +76,7 @@ async function fallenBack<Tx>(
 ): Promise<Outcome | undefined> {
   const { fallback } = task.options;
   if (fallback === undefined) return undefined;
-  const answer = await handle(async (signal) => {
+  const answer = await handle(async ({ signal }) => {
     const found = await fallback({ ...task.source, tx, signal });
     return found && checkedAnswer(found);
   }, handlerTimeout);
@@ -88,8 +88,8 @@ async function execute<Tx>(engine: Engine<Tx>, task: Task<Tx>, claim: Claim, tx:
   const { handler, source, options } = task;
   if (handler === undefined) return { again: "contention" };
   const storing = { ...engine.storing, seal: options.seal, source };
-  const { answer, stored } = await handle(async (signal) => {
-    const answer = checkedAnswer(await handler(executionOf(task, tx, signal)));
+  const { answer, stored } = await handle(async (deadline) => {
+    const answer = checkedAnswer(await handler(executionOf(task, tx, deadline)));
     return { answer, stored: answer.disposition === "released" ? undefined : await toStored(answer, storing) };
   }, engine.handlerTimeout);
   if (stored === undefined) return { outcome: outcomeOf("released", answer) };
@@ -115,7 +115,7 @@ async function unprotected<Tx>(
   const { handler } = task;
   if (handler === undefined) return { again: "contention" };
   await tx.begin();
-  const work = async (signal: AbortSignal) => checkedAnswer(await handler(executionOf(task, tx, signal)));
+  const work = async (deadline: Deadline) => checkedAnswer(await handler(executionOf(task, tx, deadline)));
   const answer = await handle(work, handlerTimeout);
   if (answer.disposition === "released") return { outcome: outcomeOf("released", answer) };
   if (answer.disposition === "refused") await tx.rollback();
@@ -123,8 +123,18 @@ async function unprotected<Tx>(
   return { outcome: outcomeOf("unprotected", answer) };
 }
 
-function executionOf<Tx>({ source }: Task<Tx>, { tx }: Transaction<Tx>, signal: AbortSignal): Execution<Tx> {
-  return { ...source, tx, signal, derive: (step) => derive(source, step) };
+function executionOf<Tx>({ source }: Task<Tx>, { tx }: Transaction<Tx>, deadline: Deadline): Execution<Tx> {
+  const { tenant, scope, key } = source;
+  return {
+    tenant,
+    scope,
+    key,
+    tx,
+    get signal() {
+      return deadline.signal;
+    },
+    derive: (step) => derive(source, step),
+  };
 }
 
 /** @throws what is the handler's, or nobody's */

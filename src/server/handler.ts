@@ -36,27 +36,51 @@ export class HandlerFailure extends Error {
   }
 }
 
+/** When a handler's time is up. */
+export class Deadline {
+  #controller: AbortController | undefined;
+  #passed = false;
+
+  /** Made for those who look at it: most handlers do not, and one costs as much as a statement's result. */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#passed) this.#abort();
+    return this.#controller.signal;
+  }
+
+  pass(): void {
+    this.#passed = true;
+    this.#abort();
+  }
+
+  #abort(): void {
+    this.#controller?.abort(new DOMException("the handler's deadline has passed", "TimeoutError"));
+  }
+}
+
 /**
  * Does the work until its deadline.
  *
  * @param timeout - ms.
  * @throws HandlerFailure and nothing else.
  */
-export async function handle<T>(work: (signal: AbortSignal) => Promise<T>, timeout: number): Promise<T> {
-  const controller = new AbortController();
-  const handled = work(controller.signal);
-  let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
+export async function handle<T>(work: (deadline: Deadline) => Promise<T>, timeout: number): Promise<T> {
+  const deadline = new Deadline();
+  const handled = work(deadline);
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
       reject(new HandlerFailure(true, handled));
-      controller.abort(new DOMException("the handler's deadline has passed", "TimeoutError"));
+      deadline.pass();
     }, timeout);
+    handled.then(
+      (result) => {
+        clearTimeout(timer);
+        resolve(result);
+      },
+      (error) => {
+        clearTimeout(timer);
+        reject(new HandlerFailure(false, handled, error));
+      },
+    );
   });
-  try {
-    return await Promise.race([deadline, handled]);
-  } catch (error) {
-    throw error instanceof HandlerFailure ? error : new HandlerFailure(false, handled, error);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { MisuseError } from "../errors.js";
 import { type Outcome, storedHeaders } from "./answer.js";
@@ -17,7 +17,7 @@ import { type RetentionOptions, type RetentionReport, runRetention } from "./ret
 import { checkRequest, checkRunOptions, type RunOptions, type RunRequest } from "./run-options.js";
 import { explainSchema, schemaVersion } from "./schema-state.js";
 import { sessionsOf } from "./sessions/open.js";
-import type { Sessions } from "./sessions/session.js";
+import type { Sessions, Statement } from "./sessions/session.js";
 import { quoteIdentifier } from "./sql/identifier.js";
 import { replayOf } from "./stored.js";
 import { withSession } from "./use-session.js";
@@ -51,8 +51,11 @@ export class Idempotency<Tx = Connection, R = unknown> {
       sessions,
       statements: {
         settings: `SET LOCAL idle_in_transaction_session_timeout = ${options.handlerTimeout}`,
-        claim: `SELECT ${s}.claim($1, $2, $3, $4, $5)`,
-        record: `INSERT INTO ${s}.keys (tenant, scope, key, fingerprint, status, headers, body, body_omitted) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+        claim: named("claim", `SELECT ${s}.claim($1, $2, $3, $4, $5, $6, $7)`),
+        record: named(
+          "record",
+          `INSERT INTO ${s}.keys (tenant, scope, key, fingerprint, status, headers, body, body_omitted) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+        ),
         version: schemaVersion,
         patience: options.handlerTimeout,
       },
@@ -174,4 +177,9 @@ export class Idempotency<Tx = Connection, R = unknown> {
     if (fault !== undefined) throw fault;
     await this.migrate();
   }
+}
+
+/** Behind a pooler statements of several programs meet on one connection: the same name is the same text. */
+function named(what: string, text: string): Statement {
+  return { name: `samekey_${what}_${createHash("sha256").update(text).digest("hex").slice(0, 16)}`, text };
 }

@@ -1,4 +1,5 @@
 /** The key as it stands in the header, and as it is stored. */
+import { boundTime } from "./sql/partitions.js";
 
 /** A usable key, or why there is none. */
 export type ParsedKey =
@@ -18,7 +19,8 @@ export function parseKey(header: string | readonly string[] | null | undefined):
   const lines = typeof header === "string" ? [header] : (header ?? []);
   if (lines.length === 0) return { error: "idempotency_key_missing" };
   // Not trimmed: HTTP does that. A comma at an end is what joining leaves of a second line that is empty.
-  const value = lines.length > 1 ? "" : (lines[0] ?? "").replace(/^,.*|.*,$/, "");
+  const [value = ""] = lines.length === 1 ? lines : [];
+  if (value.startsWith(",") || value.endsWith(",")) return { error: "idempotency_key_invalid" };
   const key = value.startsWith('"') ? quotedString.exec(value)?.[1]?.replace(/\\(.)/g, "$1") : value;
   return key !== undefined && visibleAscii.test(key) ? { key } : { error: "idempotency_key_invalid" };
 }
@@ -30,4 +32,9 @@ export function parseKey(header: string | readonly string[] | null | undefined):
  */
 export function sortableKey(key: string): string {
   return uuidV7.test(key) ? `7${key.replaceAll("-", "")}` : `o${key}`;
+}
+
+/** When a key was minted by its stored form, ms since 1970; null where it does not tell. */
+export function mintedAt(sortable: string): number | null {
+  return sortable.startsWith("7") ? boundTime(sortable) : null;
 }

@@ -1,7 +1,8 @@
 import { Buffer } from "node:buffer";
 import { MisuseError } from "../errors.js";
 import { isConnectionState, sqlState } from "./failure.js";
-import type { Session, Sessions } from "./sessions/session.js";
+import { mintedAt } from "./key.js";
+import type { Session, Sessions, Statement } from "./sessions/session.js";
 import type { Stored } from "./stored.js";
 
 /** What {@link Transaction.claim} found. */
@@ -20,9 +21,10 @@ export interface Claim {
 
 /** The statements of one schema, made once. */
 export interface Statements {
+  /** What a transaction begins with that claims nothing. */
   readonly settings: string;
-  readonly claim: string;
-  readonly record: string;
+  readonly claim: Statement;
+  readonly record: Statement;
   /** Of the schema. */
   readonly version: number;
   /** After how long without an answer to one of these the connection counts as lost, ms. */
@@ -68,9 +70,9 @@ export class Transaction<Tx> {
   /** BEGIN, the key's lock, and the look. */
   async claim({ tenant, scope, key, fingerprint }: Claim): Promise<Verdict> {
     this.#open = true;
-    const { settings, claim, version } = this.#statements;
-    const question = { text: claim, values: [tenant, scope, key, fingerprint, version] };
-    const answer = await this.#answered(this.#session.beginAndAsk(settings, question));
+    const { claim, record, version, patience } = this.#statements;
+    const values = [tenant, scope, key, mintedAt(key), fingerprint, version, String(patience)];
+    const answer = await this.#answered(this.#session.beginAndAsk({ ...claim, values }, record));
     if (!answer.startsWith("{")) return { found: answer as Exclude<Verdict["found"], "replay"> };
     const { status, headers, body, omitted } = JSON.parse(answer);
     const bytes = body === null ? null : Buffer.from(body, "base64");
@@ -86,7 +88,7 @@ export class Transaction<Tx> {
   async record(claim: Claim, { status, headers, body, omitted }: Stored): Promise<CommitResult> {
     const { tenant, scope, key, fingerprint } = claim;
     const values = [tenant, scope, key, fingerprint, status, JSON.stringify(headers), body, omitted];
-    const ending = this.#session.commitAfter({ text: this.#statements.record, values });
+    const ending = this.#session.commitAfter({ ...this.#statements.record, values });
     const [inserted, committed] = await Promise.allSettled([
       this.#answered(ending.done),
       this.#committed(ending.committed),
@@ -154,19 +156,23 @@ export class Transaction<Tx> {
   }
 
   // A connection whose other end vanished without a word stays silent for as long as TCP keeps trying: minutes.
-  async #answered<T>(statement: Promise<T>): Promise<T> {
-    let timer: NodeJS.Timeout | undefined;
-    const silence = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
+  #answered<T>(statement: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
         this.#broken = true;
         reject(new Error("the database did not answer in time"));
       }, this.#statements.patience);
+      statement.then(
+        (answer) => {
+          clearTimeout(timer);
+          resolve(answer);
+        },
+        (error) => {
+          clearTimeout(timer);
+          reject(error);
+        },
+      );
     });
-    try {
-      return await Promise.race([statement, silence]);
-    } finally {
-      clearTimeout(timer);
-    }
   }
 }
 

@@ -60,8 +60,8 @@ export class OwnedSession<Tx> implements Session<Tx> {
     return settings === undefined ? begun.promise : this.#send(open, settings, []);
   }
 
-  beginAndAsk(settings: string, question: Statement): Promise<string> {
-    return beginThenAsk(this, settings, question);
+  beginAndAsk(question: Statement): Promise<string> {
+    return beginThenAsk(this, question);
   }
 
   commitAfter(last: Statement): Ending {

@@ -1,6 +1,6 @@
 import type { Connection, QueryResult } from "../driver.js";
 import { sqlState } from "../failure.js";
-import { PgBatch, takesBatches } from "./pg-batch.js";
+import { forgetPrepared, PgBatch, takesBatches } from "./pg-batch.js";
 import {
   beginning,
   beginThenAsk,
@@ -13,6 +13,9 @@ import {
   type Statement,
   transactionOver,
 } from "./session.js";
+
+/** invalid_sql_statement_name: it was not prepared on this connection. */
+const unknownStatement = "26000";
 
 /** A connection from a pool such as `pg` has. */
 export class PoolSession<C extends Connection> implements Session<C> {
@@ -61,11 +64,22 @@ export class PoolSession<C extends Connection> implements Session<C> {
     return this.query(beginning(settings));
   }
 
-  async beginAndAsk(settings: string, question: Statement): Promise<string> {
-    if (!takesBatches(this.#connection)) return beginThenAsk(this, settings, question);
-    const batch = new PgBatch([{ text: beginning(undefined) }, { text: settings }, question]);
-    const results = await batch.runOn(this.#connection);
-    return results[2]?.rows[0]?.[0] as string;
+  async beginAndAsk(question: Statement, last: Statement): Promise<string> {
+    if (!takesBatches(this.#connection)) return beginThenAsk(this, question);
+    const ask = async (): Promise<string> => {
+      const batch = new PgBatch(this.#connection, [{ text: beginning(undefined) }, question], [question, last]);
+      const [, answer] = await batch.run();
+      return answer?.rows[0]?.[0] as string;
+    };
+    try {
+      return await ask();
+    } catch (error) {
+      if (sqlState(error) !== unknownStatement) throw error;
+      // Somebody has done away with what was prepared (DEALLOCATE, DISCARD). Nothing was done yet.
+      forgetPrepared(this.#connection);
+      await this.query("ROLLBACK");
+      return ask();
+    }
   }
 
   commit(): Promise<QueryResult> {
@@ -76,8 +90,8 @@ export class PoolSession<C extends Connection> implements Session<C> {
   commitAfter(last: Statement): Ending {
     if (!takesBatches(this.#connection)) return commitBehind(this, last);
     this.#over = true;
-    const batch = new PgBatch([last, { text: "COMMIT" }]);
-    const ran = batch.runOn(this.#connection);
+    const batch = new PgBatch(this.#connection, [last, { text: "COMMIT" }]);
+    const ran = batch.run();
     const done = ran.catch((error) => {
       if (batch.done === 0) throw error;
     });

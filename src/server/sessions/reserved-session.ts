@@ -67,8 +67,8 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
     return this.#send(beginning(settings), [], this.#watch.options);
   }
 
-  beginAndAsk(settings: string, question: Statement): Promise<string> {
-    return beginThenAsk(this, settings, question);
+  beginAndAsk(question: Statement): Promise<string> {
+    return beginThenAsk(this, question);
   }
 
   commitAfter(last: Statement): Ending {

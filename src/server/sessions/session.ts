@@ -4,6 +4,8 @@ import type { Connection, QueryResult } from "../driver.js";
 /** A statement with `$1`, `$2`… in it. */
 export interface Statement {
   readonly text: string;
+  /** By which a driver may prepare it, once for each connection. Nobody else's, and no other text's. */
+  readonly name?: string;
   readonly values?: readonly unknown[];
 }
 
@@ -33,9 +35,9 @@ export interface Session<Tx = unknown> extends Pick<Connection, "query" | "relea
   /**
    * Begins, and asks for one value, in as few flushes as the driver can.
    *
-   * @param settings - a statement to begin with
+   * @param last - what {@link commitAfter} will be given, if it is
    */
-  beginAndAsk(settings: string, question: Statement): Promise<string>;
+  beginAndAsk(question: Statement, last: Statement): Promise<string>;
   /** Its command tag is `ROLLBACK` where a statement had failed. */
   commit(): Promise<Pick<QueryResult, "command">>;
   /** One more statement, and COMMIT, in as few flushes as the driver can. */
@@ -61,8 +63,8 @@ export function beginning(settings: string | undefined): string {
 }
 
 /** {@link Session.beginAndAsk} by statements of their own, on their way before any is awaited. */
-export async function beginThenAsk(session: Session, settings: string, { text, values }: Statement): Promise<string> {
-  const sent = [session.begin(settings), session.query(text, values && [...values])] as const;
+export async function beginThenAsk(session: Session, { text, values }: Statement): Promise<string> {
+  const sent = [session.begin(), session.query(text, values && [...values])] as const;
   // A rejection that nobody awaits yet would be "unhandled", and a query still queued must not outlive the release.
   await Promise.allSettled(sent);
   const [, { rows }] = await Promise.all(sent);

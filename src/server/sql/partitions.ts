@@ -16,7 +16,7 @@ export function keyBound(time: number): string {
   return `7${Math.max(0, Math.floor(time)).toString(16).padStart(12, "0")}`;
 }
 
-/** The time of a bound, ms since 1970. */
+/** The time of a bound, or of the stored form of a v7 key, ms since 1970. */
 export function boundTime(bound: string): number {
   return Number.parseInt(bound.slice(1, 13), 16);
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { v7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { sortableKey } from "../../../src/server/key.js";
+import { mintedAt, sortableKey } from "../../../src/server/key.js";
 import { schemaVersion } from "../../../src/server/schema-state.js";
 import { effect, type Fixture, request, startFixture } from "./fixture.js";
 import { day, startLife } from "./life.js";
@@ -67,7 +67,10 @@ describe("a claim", () => {
         const held = async (key: string): Promise<string[]> => {
           await client.query("BEGIN");
           const claimed = [life.schema, sortableKey(key)] as const;
-          await client.query(`SELECT ${life.schema}.claim('t', 's', $1, '', ${schemaVersion})`, [claimed[1]]);
+          await client.query(`SELECT ${life.schema}.claim('t', 's', $1, $2, '', ${schemaVersion}, '0')`, [
+            claimed[1],
+            mintedAt(claimed[1]),
+          ]);
           const { rows } = await client.query(
             `SELECT c.relname AS name FROM pg_locks JOIN pg_class c ON c.oid = relation
               WHERE pid = pg_backend_pid() AND relnamespace = $1::regnamespace AND relkind IN ('r', 'p') ORDER BY 1`,

@@ -216,7 +216,7 @@ describe("an opaque key", () => {
     const client = await fixture.pool.connect();
     try {
       await client.query("BEGIN");
-      await client.query(`SELECT ${life.schema}.claim('acct_1', 'effects', $1, '', 1)`, [sortableKey(key)]);
+      await client.query(`SELECT ${life.schema}.claim('acct_1', 'effects', $1, NULL, '', 1, '0')`, [sortableKey(key)]);
       expect(await life.run({ patience: 50 })).toMatchObject({ expired: 0 });
     } finally {
       client.release(true);

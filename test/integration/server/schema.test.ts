@@ -72,7 +72,7 @@ describe("the schema", () => {
         VALUES ('t', 's', 'oleft', '', 201, '[]', NULL, true), ('t', 's', 'okept', '', 201, '[]', 'x', false)`,
     );
     const claim = async (key: string) => {
-      const { rows } = await fixture.pool.query("SELECT samekey.claim('t', 's', $1, '', 1)", [key]);
+      const { rows } = await fixture.pool.query("SELECT samekey.claim('t', 's', $1, NULL, '', 1, '0')", [key]);
       return JSON.parse(rows[0].claim);
     };
     expect(await claim("oleft")).toMatchObject({ body: null, omitted: true });

@@ -58,9 +58,9 @@ const expected: Record<string, readonly [number, number, number, number, number]
   "pg, wrapped": [4, 7, 3, 3, 2],
   postgres: [2, 4, 2, 2, 2],
   "postgres, unprepared": [5, 8, 3, 3, 2],
-  "Kysely on pg": [5, 9, 4, 4, 4],
-  "Drizzle on pg": [5, 9, 4, 4, 4],
-  "Drizzle on postgres": [7, 12, 5, 5, 4],
+  "Kysely on pg": [4, 7, 3, 3, 4],
+  "Drizzle on pg": [4, 7, 3, 3, 4],
+  "Drizzle on postgres": [6, 10, 4, 4, 4],
 };
 
 describe.each(drivers)("the trips to the database on $name", (driver) => {
