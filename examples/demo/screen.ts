@@ -3,13 +3,19 @@ import process from "node:process";
 /** A line that is drawn over on a terminal; elsewhere a few plain lines. */
 export class LiveLine {
   readonly #live = process.stdout.isTTY === true;
+  readonly #lines: number;
   #drawn = 0;
   #step = -1;
+
+  /** @param lines - how many plain lines */
+  constructor(lines = 4) {
+    this.#lines = lines;
+  }
 
   /** @param done - the part that is done, from 0 to 1 */
   update(done: number, text: string): void {
     if (!this.#live) {
-      const step = Math.floor(done * 4);
+      const step = Math.floor(done * this.#lines);
       if (step > this.#step) console.log(text);
       this.#step = Math.max(step, this.#step);
       return;

@@ -31,7 +31,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 
 async function main(): Promise<boolean> {
   const [operations, processes] = [wholeNumber("operations"), wholeNumber("processes")];
-  const line = new LiveLine();
+  const line = new LiveLine(20);
   const startedAt = performance.now();
   const report = await soak({
     programs: { worker: program("worker.js"), server: program("server.js") },
