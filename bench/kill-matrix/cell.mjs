@@ -1,5 +1,4 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { judge } from "./judge.mjs";
@@ -7,13 +6,13 @@ import { BrowserMachine } from "./machines/browser.mjs";
 import { NodeMachine } from "./machines/node.mjs";
 
 const DAY = 86_400_000;
-/** How long a request may take to arrive before a machine is killed without it, in milliseconds. */
-const ON_ITS_WAY = 30_000;
+/** How long a request may take to arrive, in milliseconds; nobody is killed before. */
+const ON_ITS_WAY = 90_000;
 
 /** One batch of trials of a cell: as many clients as orders, on one machine. Resolves to a verdict for each order. */
-export async function batch({ contestant, row, size, number, api, port, programs, chromium, limit }) {
+export async function batch({ contestant, row, size, number, api, port, programs, chromium, limit, homes }) {
   const { plan = () => "none", act = (all) => all.submit(), tabs = 1, window = DAY } = row;
-  const home = await mkdtemp(join(tmpdir(), "samekey-matrix-"));
+  const home = await mkdtemp(join(homes, "batch-"));
   const orders = Array.from({ length: size }, (_, i) => `${contestant.id}-${row.id}-${number + i}`);
   const options = { contestant, size, tabs, home, port, window };
   const machine =
@@ -27,7 +26,10 @@ export async function batch({ contestant, row, size, number, api, port, programs
     submit: () => machine.submit(orders),
     async arrived() {
       const until = Date.now() + ON_ITS_WAY;
-      while (orders.some((order) => !api.arrivals.has(order)) && Date.now() < until) await sleep(20);
+      while (orders.some((order) => !api.arrivals.has(order))) {
+        if (Date.now() > until) throw new Error("a request did not arrive");
+        await sleep(20);
+      }
     },
     async offline(isOffline) {
       all.isOffline = isOffline;

@@ -2,6 +2,7 @@
 // Judges, never fails.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -43,7 +44,10 @@ const sizes = { node: Number(values.processes), browser: Number(values.tabs) };
 if (!existsSync(here("node_modules"))) execFileSync("npm", ["ci", "--silent"], { cwd: here("."), stdio: "inherit" });
 mkdirSync(join(root, ".tmp"), { recursive: true });
 const dist = mkdtempSync(join(root, ".tmp/bench-"));
-process.once("exit", () => rmSync(dist, { recursive: true, force: true }));
+const homes = mkdtempSync(join(tmpdir(), "samekey-matrix-"));
+process.once("exit", () => {
+  for (const directory of [dist, homes]) rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
+});
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130));
 
 build(dist);
@@ -82,7 +86,7 @@ async function lane(mine) {
     if (!cell) break;
     const { row, contestant } = cell;
     const size = Math.min(sizes[contestant.on], trials - countOf(cell));
-    const options = { contestant, row, size, number, api, port, programs, chromium, limit: limit * 1_000 };
+    const options = { contestant, row, size, number, api, port, programs, chromium, limit: limit * 1_000, homes };
     try {
       note(row, contestant, await batch(options));
     } catch (error) {
