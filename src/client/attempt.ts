@@ -88,14 +88,17 @@ export function attempt(record: OperationRecord, env: AttemptEnvironment): Promi
       timedOut = true;
       controller.abort(new DOMException(`no whole answer within ${timeout} ms`, "TimeoutError"));
     });
+    const abort = (): void => breakOff(signal.reason);
     const end = (result: AttemptResult): void => {
       disarm();
+      // Node keeps a request for as long as its signal leads to it: by a listener and an answer that broke off, for ever.
+      signal.removeEventListener("abort", abort);
       resolve(timedOut ? { ...result, timedOut } : result);
     };
     const breakOff = (error: unknown): void => end(broken(progress, env, error));
     if (signal.aborted) return breakOff(signal.reason);
     // One listener for the whole of it.
-    signal.addEventListener("abort", () => breakOff(signal.reason));
+    signal.addEventListener("abort", abort);
     send(record, env, progress).then(end, breakOff);
   });
 }

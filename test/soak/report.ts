@@ -40,7 +40,7 @@ export function rowsOf(report: SoakReport): readonly Row[] {
     },
     flat("resident memory", courses.rss, operations, ({ early, late }) => late - early <= 24 * MIB),
     flat("heap", courses.heap, operations, ({ early, late }) => late - early <= 4 * MIB),
-    flat("database file", courses.db, operations, ({ early, late }) => late <= 1.25 * early),
+    flat("database file", courses.db, operations, ({ early, late }) => late <= early + 8 * MIB),
     flat("write-ahead log", courses.wal, operations, ({ early, late }) => late <= Math.max(1.25 * early, 64 * MIB)),
     { name: "most resident memory of any worker", value: mib(report.mostRss) },
   ];

@@ -1,7 +1,10 @@
-import { post } from "samekey";
+import { getEventListeners } from "node:events";
+import { createSdk, post } from "samekey";
+import { memoryStore } from "samekey/stores/memory";
 import {
   captivePortal,
   conflict,
+  createMockServer,
   createTestSdk,
   cut,
   duplicate,
@@ -33,6 +36,29 @@ describe("2xx", () => {
     const { app, send } = createApp(cut.body(), stall());
     expect(await send()).toMatchObject({ source: "replayed", attempts: 3 });
     expect(new Set(app.server.calls.map(({ key }) => key)).size).toBe(1);
+  });
+
+  test("an attempt that is over leaves nobody on its signal: Node kept every answer that broke off", async () => {
+    const signals: AbortSignal[] = [];
+    const server = createMockServer();
+    server.script(cut.body(), lose.response());
+    const sdk = createSdk({
+      name: "signals",
+      baseUrl: server.baseUrl,
+      owner: "single",
+      retention: "24h",
+      operations,
+      store: memoryStore(),
+      retry: { base: 0, cap: 0 },
+      fetch: (input, init) => {
+        if (init?.signal) signals.push(init.signal);
+        return server.fetch(input, { ...init, signal: null });
+      },
+    });
+    await sdk.operation("transfer", { amount: 1 }).send();
+    expect(signals).toHaveLength(3);
+    expect(signals.flatMap((signal) => getEventListeners(signal, "abort"))).toEqual([]);
+    await sdk.close();
   });
 
   test.each([
