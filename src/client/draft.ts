@@ -69,8 +69,12 @@ export function createDraft(input: unknown, call: CallOptions, context: DraftCon
   const method = own?.method ?? operation.definition?.method ?? "POST";
   const { place } = operation;
   // What an endpoint does not know may not stand in its body.
-  const isPlaced = place.place === "header" || operation.terms(method, url.href).dedupes;
-  const frozen = placed(freezeBody(value, operation.maxBody), isPlaced, operation);
+  const isPlaceable = place.place === "header" || operation.terms(method, url.href).dedupes;
+  // A library may write the key into the body by itself; an intent's is ours.
+  const mayBring = own !== undefined && call.intent === undefined;
+  const { frozen, brought } = placed(freezeBody(value, operation.maxBody), isPlaceable, operation, mayBring);
+  const isPlaced = isPlaceable && brought === undefined;
+  const key = brought ?? call.key;
   const headers = call.headers && toHeaders(call.headers, "headers");
   const contentType = headers?.get("content-type") ?? frozen.contentType;
   if (headers?.has(operation.header)) taken("`headers`", operation.header);
@@ -101,7 +105,7 @@ export function createDraft(input: unknown, call: CallOptions, context: DraftCon
     redirect: own?.redirect ?? "same-origin",
     intent: text(call.intent, "intent"),
     lane: text(call.lane, "lane"),
-    key: call.key === undefined ? undefined : checkKey(call.key),
+    key: key === undefined ? undefined : checkKey(key),
     deadline: call.deadline === undefined ? undefined : toMs(call.deadline, "deadline"),
   };
 }
@@ -146,10 +150,15 @@ export function createRecord(draft: Draft, now: number, random: Random): WholeRe
   return newRecord(beginning, now);
 }
 
-/** A body with room for the key, where that travels in it. */
-function placed(frozen: FrozenBody, isPlaced: boolean, { name, place }: ResolvedOperation): FrozenBody {
-  if (place.place !== "body" || !isPlaced) return frozen;
-  if (!frozen.body) return { body: encode("{}"), contentType: "application/json", compare: "json" };
+/** A body with room for the key, or with the one that it brings. */
+function placed(
+  frozen: FrozenBody,
+  isPlaceable: boolean,
+  { name, place }: ResolvedOperation,
+  mayBring: boolean,
+): { frozen: FrozenBody; brought?: string } {
+  if (place.place !== "body" || !isPlaceable) return { frozen };
+  if (!frozen.body) return { frozen: { body: encode("{}"), contentType: "application/json", compare: "json" } };
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder().decode(frozen.body));
@@ -159,8 +168,9 @@ function placed(frozen: FrozenBody, isPlaced: boolean, { name, place }: Resolved
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     bad(`the key of \`${name}\` travels in \`${place.name}\` of the body, which has to be a JSON object`);
   }
-  if (Object.hasOwn(value, place.name)) taken(`the body of \`${name}\``, place.name);
-  return frozen;
+  if (!Object.hasOwn(value, place.name)) return { frozen };
+  const brought = (value as Record<string, unknown>)[place.name];
+  return mayBring ? { frozen, brought: brought as string } : taken(`the body of \`${name}\``, place.name);
 }
 
 function taken(what: string, name: string): never {

@@ -1,4 +1,5 @@
 import { type WrapFetchOptions, wrapFetch } from "samekey";
+import { square as squareProfile } from "samekey/profiles";
 import { memoryStore } from "samekey/stores/memory";
 import { createTestSdk, lose, status, unprocessable } from "samekey/testing";
 import { describe, expect, test } from "vitest";
@@ -270,5 +271,41 @@ describe("a 422", () => {
     expect([response.status, await response.json()]).toEqual([422, { message: "too short" }]);
     server.script(unprocessable());
     expect(await clock.until(fate(wrapped(`${API}/v1`, post)))).toMatchObject({ code: "key_reused" });
+  });
+});
+
+describe("a key that a library writes into the body", () => {
+  const body = '{ "amount": 1.50, "idempotency_key": "k-1" }';
+  const square = { profile: squareProfile, only: undefined, baseUrl: API };
+  const url = `${API}/v2/payments`;
+
+  test("is the operation's, and every attempt sends the body as it was written", async () => {
+    const { wrap, server, clock } = open();
+    const wrapped = wrap(square);
+    server.on("POST", "/v2/payments", () => ({ ok: true }), { keyed: false });
+    server.script(lose.response());
+    const call = (): Promise<Response> => wrapped(url, { method: "POST", body });
+    expect((await clock.until(Promise.all([call(), call()]))).map(({ status }) => status)).toEqual([201, 201]);
+    expect(server.calls.map((seen) => seen.text())).toEqual([body, body]);
+    const [record] = await collect(wrapped.sdk.list());
+    expect(record).toMatchObject({ key: "k-1", attempts: 2 });
+    const other = await clock.until(fate(wrapped(url, { method: "POST", body: body.replace("1.50", "2") })));
+    expect(other).toMatchObject({ code: "key_reused" });
+    expect(server.calls).toHaveLength(2);
+  });
+
+  test("cannot stand beside an intent, whose key would be another", async () => {
+    const { wrap, server, clock } = open();
+    const outcome = await clock.until(fate(wrap(square)(url, { method: "POST", body, intent: "order-1" })));
+    expect(outcome).toMatchObject({ code: "bad_option", message: expect.stringContaining("idempotency_key") });
+    expect(server.calls).toEqual([]);
+  });
+
+  test("has to be a key", async () => {
+    const { wrap, clock } = open();
+    const odd = JSON.stringify({ idempotency_key: 7 });
+    expect(await clock.until(fate(wrap(square)(url, { method: "POST", body: odd })))).toMatchObject({
+      code: "bad_option",
+    });
   });
 });
