@@ -1,3 +1,4 @@
+import { fence } from "./fence.js";
 import { durableFirst } from "./i1-durable-first.js";
 import { sameRequest } from "./i2-same-request.js";
 import { oneKey } from "./i3-one-key.js";
@@ -26,6 +27,7 @@ export const invariants: readonly Invariant[] = [
   credentials,
   ownOwner,
   waiters,
+  fence,
   wholeSuccess,
   strict,
   retryAfter,

@@ -7,6 +7,8 @@ export const retryAfter: Invariant = {
     /** By client: what the last answer asked for, until it is written down. */
     const asked = new Map<string, { readonly key: string; readonly until: number }>();
     const floors = new Map<string, number>();
+    /** A person may say that it is time. */
+    let isHurried = false;
     return (event) => {
       if (event.what === "end" && event.how === "answer") {
         const { key = "" } = facts.requests.get(event.request) ?? {};
@@ -14,7 +16,7 @@ export const retryAfter: Invariant = {
         asked.set(`${event.who} ${key}`, { key, until: event.at + seconds * 1000 });
       }
       if (event.what === "power" || event.what === "fault") floors.clear();
-      if (event.what === "action" && (event.action.do === "retry" || event.action.do === "adopt")) floors.clear();
+      if (event.what === "action" && event.action.do === "retry") isHurried = true;
       if (event.what === "write" && event.after) {
         const told = asked.get(`${event.who} ${event.after.key}`);
         const isOver = event.before?.mark && !event.after.mark && event.after.state === "pending";
@@ -23,7 +25,7 @@ export const retryAfter: Invariant = {
         asked.delete(`${event.who} ${event.after.key}`);
       }
       // By a clock that has jumped nobody can wait.
-      if (event.what !== "fetch" || !event.durable || facts.jumps > 0) return undefined;
+      if (event.what !== "fetch" || !event.durable || facts.jumps > 0 || isHurried) return undefined;
       const until = floors.get(event.durable.id) ?? 0;
       return event.at < until
         ? `request ${event.request} starts ${until - event.at} ms before the server wants to be asked`

@@ -131,6 +131,43 @@ export interface Weather {
 }
 
 export function drawWeather(dice: Dice): Weather {
+  const weather = drawAny(dice);
+  const theme = dice.chance(0.4) ? dice.pick(themes) : undefined;
+  return theme ? theme(weather) : weather;
+}
+
+/** What takes several rare things at once is looked for on purpose. */
+const themes: readonly ((weather: Weather) => Weather)[] = [
+  function frozenInTheMiddle(weather) {
+    const habits = { ...weather.habits, freeze: 12, start: 8, send: 12 };
+    const networkFaults = { ...weather.networkFaults, silent: 12, halfOpen: 6 };
+    const platform = { ...weather.platform, pollEvery: 5 * SECOND };
+    const pauses = [SECOND, 20 * SECOND];
+    return { ...weather, clients: 3, habits, network: 0.8, networkFaults, platform, pauses, freeze: 2 * MINUTE };
+  },
+  function restartedWhileAskedToWait(weather) {
+    const habits = { ...weather.habits, crash: 10, reload: 6, start: 4 };
+    const networkFaults = { ...weather.networkFaults, front: 20 };
+    const fronts = { ...weather.fronts, unavailable: 10, busy: 10, tooMany: 10 };
+    return { ...weather, habits, network: 0.8, networkFaults, fronts, pauses: [50, 20 * SECOND] };
+  },
+  function closeToTheEndOfTheWindow(weather) {
+    const networkFaults = { ...weather.networkFaults, responseLost: 10, requestLost: 6, late: 4 };
+    const habits = { ...weather.habits, retry: 6, start: 6 };
+    return { ...weather, habits, network: 0.8, networkFaults, retention: 10 * MINUTE, pauses: [SECOND, 4 * MINUTE] };
+  },
+  function sessionsThatChange(weather) {
+    const habits = { ...weather.habits, signIn: 12, signOut: 4, start: 4 };
+    const credentials = { ...weather.credentials, slow: 3 * SECOND };
+    return { ...weather, habits, credentials, pauses: [200, 2 * SECOND] };
+  },
+  function lostOnThePlatter(weather) {
+    const habits = { ...weather.habits, power: 8, crash: 8, save: 6, cancel: 6 };
+    return { ...weather, habits, store: 0.1, storeLatency: 10 };
+  },
+];
+
+function drawAny(dice: Dice): Weather {
   /** Some of the names weigh nothing, at least one does. */
   const some = <Name extends string>(chance: number, weights: Record<Name, number>): Record<Name, number> => {
     const names = Object.keys(weights) as Name[];
@@ -226,6 +263,6 @@ export function drawWeather(dice: Dice): Weather {
       }),
     },
     jump: dice.pick([SECOND, 40 * SECOND, 10 * MINUTE, 3 * HOUR, 100 * HOUR]),
-    freeze: dice.pick([SECOND, 20 * SECOND, 2 * MINUTE, HOUR]),
+    freeze: dice.pick([SECOND, 20 * SECOND, 2 * MINUTE, 2 * MINUTE, HOUR]),
   };
 }

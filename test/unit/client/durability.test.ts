@@ -151,6 +151,22 @@ describe("a store that fails", () => {
     },
   );
 
+  test("not before the commit is known: the background leaves what is being recorded alone", async () => {
+    const { app, watched } = createApp();
+    watched.break("insert", async (insert) => {
+      await insert();
+      app.sdk.start();
+      await app.clock.sleep(60_000);
+      throw new StoreError("not_durable");
+    });
+    expect(await app.until(fate(app.sdk.operation("transfer", { amount: 1 }, { id: "op-1" }).save()))).toMatchObject({
+      code: "not_durable",
+    });
+    await app.advance("1h");
+    expect(await app.store.get("op-1")).toMatchObject({ state: "canceled", attempts: 0 });
+    expect(app.server.calls).toHaveLength(0);
+  });
+
   test.each(["the same handle", "another call"])(
     "after the commit, but somebody sends again (%s): it is this operation, and is not canceled",
     async (who) => {
