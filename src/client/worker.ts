@@ -119,8 +119,9 @@ export class Worker {
   /** A claim and the beginning of its attempt, in one write. */
   begin(record: OperationRecord): OperationRecord {
     const { options, holder, discovery } = this.#parts;
-    if (this.closed || this.#isTaken(record.id)) return record;
     const at = options.clock.now();
+    // The claim may have waited for its turn, and another have been quicker.
+    if (this.closed || this.#isTaken(record.id) || isHeld(record, at)) return record;
     const serverAt = this.serverTime(record);
     const hook = this.operationOf(record).hooked;
     const claim = { type: "claim", at, serverAt, holder: holder.id, length: LEASE, hook } as const;

@@ -15,14 +15,21 @@ export const durableFirst: Invariant = {
       if (event.what === "told" && event.answer.startsWith("StoreError") && event.action.do === "operate" && event.id) {
         unrecorded.add(`${event.who} ${event.id}`);
       }
+      // Another client may come upon it before it can be withdrawn.
+      if (event.what === "write") {
+        for (const one of unrecorded) {
+          if (one.endsWith(event.id) && !one.startsWith(`${event.who} `)) unrecorded.delete(one);
+        }
+      }
       // To send the same once more is to record it once more.
       if (event.what === "action" && event.action.do !== "start") {
         for (const one of unrecorded) if (one.startsWith(`${event.who} `)) unrecorded.delete(one);
       }
       if (event.what !== "fetch") return undefined;
       const record = event.durable ?? removed.get(event.key);
-      if (record && unrecorded.has(`${event.who} ${record.id}`))
+      if (record && unrecorded.has(`${event.who} ${record.id}`)) {
         return `${record.id} was sent after a StoreError told that it is not`;
+      }
       return judge(event, record);
     };
   },

@@ -46,6 +46,25 @@ describe("start and stop", () => {
     expect(browser.server.calls).toHaveLength(1);
   });
 
+  test("I7 a claim that waited in the store does not end a lease that was taken meanwhile", async () => {
+    const browser = createBrowser();
+    const waiting = createWatchedStore(browser.store);
+    const [one, two] = [browser.open({ operations }), browser.open({ operations, store: waiting.store })];
+    await browser.clock.until(one.operation("transfer", { amount: 1 }, { id: "op-1" }).save());
+    waiting.break("claim", async (claim) => {
+      await browser.clock.sleep(20_000);
+      return claim();
+    });
+    browser.server.script(delay("25s"));
+    two.start();
+    await browser.clock.advance("15s");
+    one.start();
+    await browser.clock.advance("10s");
+    expect(await browser.store.get("op-1")).toMatchObject({ fence: 1, attempts: 1 });
+    await browser.clock.advance("1m");
+    expect(browser.server.calls).toHaveLength(1);
+  });
+
   test("a waiting send goes on at once where a drain that was stopped has left off", async () => {
     const app = createTestSdk({ operations });
     await save(app, 1);
