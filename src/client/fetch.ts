@@ -46,7 +46,7 @@ const WRITES = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 /** Makes the drop-in: the writes within its scope are operations named `fetch`, everything else passes through. */
 export function createFetch(parts: FetchParts): SdkFetch {
   const { options, scope } = parts;
-  const unanswered = new Unanswered({ now: () => options.clock.now(), get: parts.get });
+  const unanswered = new Unanswered({ now: () => options.clock.now(), get: parts.get, digest: parts.digest });
   return async (input, init = {}) => {
     const request = tagOf(input) === "Request" ? (input as Request) : undefined;
     const method = (init.method ?? request?.method ?? "GET").toUpperCase();
@@ -103,8 +103,8 @@ export function createFetch(parts: FetchParts): SdkFetch {
     const drive = async (mine: Draft): Promise<Response> => responseOf(await parts.drive(mine, { signal }));
     if (draft.intent !== undefined || draft.key !== undefined) return drive(draft);
     const mine = await unanswered.rejoin(draft, headers);
-    return drive(mine).catch((error: unknown) => {
-      unanswered.note(mine);
+    return drive(mine).catch(async (error: unknown) => {
+      await unanswered.note(mine);
       throw error;
     });
   };

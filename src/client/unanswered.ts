@@ -1,15 +1,25 @@
-import { sameRequest } from "../core/compare.js";
+import { comparableBytes } from "../core/compare.js";
 import { isUncertain, type OperationRecord } from "../core/record.js";
 import type { Draft } from "./draft.js";
 
 /** How long a call without an answer is remembered, in milliseconds. Libraries wait a few seconds between their tries. */
 const REMEMBERED = 60_000;
-const MOST = 100;
+
+/** Headers that differ from one try of a call to the next: renewed credentials, and what names, counts, times or signs it. */
+const ofTry =
+  /^(cookie|date|(x-)?(request|correlation)-id)$|auth|token|api-?key|secret|[cx]srf|signature|nonce|timestamp|retry|attempt/;
 
 /** What {@link Unanswered} asks of its surroundings. */
 export interface UnansweredParts {
   readonly now: () => number;
   readonly get: (id: string) => Promise<OperationRecord | undefined>;
+  readonly digest: (bytes: Uint8Array<ArrayBuffer>) => Promise<string>;
+}
+
+interface Call {
+  readonly id: string;
+  readonly call: string;
+  readonly until: number;
 }
 
 /**
@@ -18,7 +28,7 @@ export interface UnansweredParts {
  */
 export class Unanswered {
   readonly #parts: UnansweredParts;
-  #calls: { readonly draft: Draft; readonly until: number }[] = [];
+  readonly #calls = new Set<Call>();
 
   constructor(parts: UnansweredParts) {
     this.#parts = parts;
@@ -27,35 +37,43 @@ export class Unanswered {
   /** The draft, under the id of the operation whose retry it is. */
   async rejoin(draft: Draft, headers: Headers): Promise<Draft> {
     // Who counts his tries and makes the first one means another operation.
-    if (this.#calls.length === 0 || headers.get("x-stainless-retry-count") === "0") return draft;
+    if (this.#calls.size === 0 || headers.get("x-stainless-retry-count") === "0") return draft;
     this.#forget();
-    const found = this.#calls.find((call) => isSame(call.draft, draft));
+    const call = await this.#nameOf(draft);
+    const found = [...this.#calls].find((one) => one.call === call);
     if (!found) return draft;
     // Each is one call's: several alike have several retries.
-    this.#calls = this.#calls.filter((call) => call !== found);
-    const { id } = found.draft;
-    const record = await this.#parts.get(id).catch((error: unknown) => {
-      this.#calls = [...this.#calls, found];
+    this.#calls.delete(found);
+    const record = await this.#parts.get(found.id).catch((error: unknown) => {
+      this.#calls.add(found);
       throw error;
     });
-    return record && !isFree(record) ? { ...draft, id, mintedId: false } : draft;
+    // Where there is none it may be about to be recorded: under the same id they are one.
+    return record && isFree(record) ? draft : { ...draft, id: found.id, mintedId: false };
   }
 
   /** The call has ended without an answer. */
-  note(draft: Draft): void {
+  async note(draft: Draft): Promise<void> {
     this.#forget();
-    this.#calls = [...this.#calls, { draft, until: this.#parts.now() + REMEMBERED }].slice(-MOST);
+    const until = this.#parts.now() + REMEMBERED;
+    this.#calls.add({ id: draft.id, call: await this.#nameOf(draft), until });
+  }
+
+  /** The same for two calls that are alike: not their bytes, since in an outage there are many. */
+  async #nameOf({ owner, lane, request, transient }: Draft): Promise<string> {
+    const { headers, contentType, dropped } = request;
+    const meant = dropped.filter((name) => !ofTry.test(name)).map((name) => [name, transient?.get(name)]);
+    const body = await this.#parts.digest(comparableBytes(request));
+    return JSON.stringify([owner, lane, contentType, Object.entries(headers), meant, body]);
   }
 
   #forget(): void {
     const now = this.#parts.now();
-    // A clock that was set back must not make them last.
-    this.#calls = this.#calls.filter(({ until }) => now < until && until <= now + REMEMBERED);
+    for (const call of this.#calls) {
+      // A clock that was set back must not make them last.
+      if (call.until <= now || call.until > now + REMEMBERED) this.#calls.delete(call);
+    }
   }
-}
-
-function isSame(a: Draft, b: Draft): boolean {
-  return a.owner === b.owner && a.lane === b.lane && sameRequest(a.request, b.request);
 }
 
 /** The caller knows that nothing was applied, or someone has said what was: the same call is another operation. */
