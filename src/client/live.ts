@@ -1,4 +1,4 @@
-import { hasOutcome, isSettled, isUncertain, type OperationRecord, type StoredRequest } from "../core/record.js";
+import { hasOutcome, type OperationRecord, type StoredRequest, wasApplied } from "../core/record.js";
 import type { Draft } from "./draft.js";
 import type { Outcome } from "./result.js";
 
@@ -96,8 +96,7 @@ export function createSnapshot(live: Live, offline: boolean, outcome?: Outcome):
     attempts: record?.attempts ?? 0,
     nextAttemptAt: record?.state === "pending" ? record.nextAttemptAt : undefined,
     offline,
-    mayHaveBeenApplied:
-      record !== undefined && (!isSettled(record) || record.state === "unresolved") && isUncertain(record),
+    mayHaveBeenApplied: record !== undefined && wasApplied(record) === "maybe",
     outcome,
   });
 }

@@ -1,11 +1,10 @@
-import type { OperationRecord, State } from "../core/record.js";
+import { OPEN_STATES, type OperationRecord } from "../core/record.js";
 import type { Emitter } from "./events.js";
 import type { Journal } from "./journal.js";
 import { createSnapshot, isSameSnapshot, Live, type Snapshot } from "./live.js";
 import type { Owners } from "./owners.js";
 import type { Platform } from "./platform-port.js";
 
-const SHOWN: readonly State[] = ["pending", "blocked", "unresolved"];
 const NOTHING: readonly Snapshot[] = Object.freeze([]);
 /** A user interface shows no more; `list` pages through all. */
 const LIMIT = 500;
@@ -78,7 +77,8 @@ export class PendingList {
     if (owner === undefined) return;
     try {
       const store = await this.#journal.open();
-      for (const record of await store.page({ owner, states: SHOWN, limit: LIMIT })) this.#take(record.id, record);
+      for (const record of await store.page({ owner, states: OPEN_STATES, limit: LIMIT }))
+        this.#take(record.id, record);
       this.#show();
     } catch {
       // A store that cannot be opened tells so to whoever saves or sends.
@@ -88,7 +88,7 @@ export class PendingList {
   #take(id: string, record: OperationRecord | undefined): void {
     const live = this.#lives.get(id);
     if (record && live?.record && live.record.rev > record.rev) return;
-    const isShown = record && record.owner === this.#owners.present() && SHOWN.includes(record.state);
+    const isShown = record && record.owner === this.#owners.present() && OPEN_STATES.includes(record.state);
     if (!isShown || record.resolution) this.#lives.delete(id);
     else if (live) live.record = record;
     else this.#lives.set(id, new Live(undefined, record));

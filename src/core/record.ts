@@ -37,6 +37,9 @@ export const STATES: readonly State[] = [
   "unresolved",
 ];
 
+/** Those of operations that may still need work, or a person. */
+export const OPEN_STATES: readonly State[] = ["pending", "blocked", "unresolved"];
+
 /** What a blocked operation waits for. */
 export type BlockedBy = "credentials" | "redirected" | "refused" | "headers" | "operation";
 
@@ -252,6 +255,12 @@ export function isSettled(record: Pick<OperationRecord, "state" | "resolution">)
 /** Whether anything that was sent may have been applied without our knowing. */
 export function isUncertain(record: Pick<OperationRecord, "uncertainSince" | "mark">): boolean {
   return record.uncertainSince !== undefined || record.mark !== undefined;
+}
+
+/** Whether the server has applied it, by all that is known here. */
+export function wasApplied(record: Pick<OperationRecord, "state" | "uncertainSince" | "mark">): "yes" | "maybe" | "no" {
+  if (record.state === "succeeded") return "yes";
+  return record.state === "unresolved" || (!hasOutcome(record) && isUncertain(record)) ? "maybe" : "no";
 }
 
 /**

@@ -1,6 +1,6 @@
 /** All that is known of one operation. */
 
-import { type AttemptEntry, isUncertain, type OperationRecord, windowEnd } from "../core/record.js";
+import { type AttemptEntry, isUncertain, type OperationRecord, wasApplied, windowEnd } from "../core/record.js";
 import { type Content, make, time } from "./dom.js";
 
 /** Its facts, its attempts, and its body to be unfolded. */
@@ -40,10 +40,8 @@ function factsOf(record: OperationRecord): HTMLElement {
 }
 
 function appliedOf(record: OperationRecord): string {
-  if (record.state === "succeeded") return "It was.";
   if (record.state === "unresolved") return "Yes: nobody knows.";
-  const isAlive = record.state === "pending" || record.state === "blocked";
-  return isAlive && isUncertain(record) ? "Yes, by an attempt whose answer was lost." : "No.";
+  return { yes: "It was.", maybe: "Yes, by an attempt whose answer was lost.", no: "No." }[wasApplied(record)];
 }
 
 function timelineOf({ history, attempts }: OperationRecord): readonly Node[] {

@@ -1,6 +1,6 @@
 /** The operations that are shown: read from the store again whenever something changes. */
 
-import { hasOutcome, type OperationRecord, STATES, type State } from "../core/record.js";
+import { OPEN_STATES, type OperationRecord, STATES } from "../core/record.js";
 import type { Sdk } from "../index.js";
 
 /** What may be shown. */
@@ -12,11 +12,9 @@ const SHOWN = 200;
 
 const events = ["saved", "attempt", "retry", "blocked", "settled", "unresolved", "ownerchange", "storereset"] as const;
 
-const isOpen = (state: State): boolean => !hasOutcome({ state }) || state === "unresolved";
-
 /** The latest of them, newest first. */
 export async function readRecords(sdk: Sdk, filter: Filter): Promise<readonly OperationRecord[]> {
-  const states = STATES.filter((state) => filter === "all" || isOpen(state) === (filter === "open"));
+  const states = STATES.filter((state) => filter === "all" || OPEN_STATES.includes(state) === (filter === "open"));
   const latest: OperationRecord[] = [];
   let read = 0;
   for await (const record of sdk.list({ states })) {

@@ -1,13 +1,13 @@
 import { setTimeout } from "node:timers/promises";
 import { pages } from "../../client/pages.js";
+import { bad } from "../../core/checks.js";
 import type { OperationRecord } from "../../core/record.js";
-import { MisuseError, SamekeyError } from "../../errors.js";
+import { SamekeyError } from "../../errors.js";
 import type { Store } from "../../store.js";
 import { Exit } from "../exit.js";
 import { type FilterOptions, filterOf } from "./options.js";
 import { Progress, say } from "./output.js";
-import { standing } from "./story.js";
-import { safe } from "./text.js";
+import { heading } from "./story.js";
 
 /** Which operations a decision is about: named ones, or all that a filter meets. */
 export interface Selection extends FilterOptions {
@@ -31,9 +31,7 @@ export async function decideAll(
   decide: (id: string) => Promise<OperationRecord>,
 ): Promise<void> {
   if (ids.length > 0 === (selection.all === true)) {
-    throw new MisuseError("bad_option", {
-      detail: "name operations by their ids, or give --all (and what narrows it)",
-    });
+    bad("name operations by their ids, or give --all (and what narrows it)");
   }
   const progress = new Progress();
   let done = 0;
@@ -46,7 +44,7 @@ export async function decideAll(
     try {
       const record = await decide(id);
       done += 1;
-      await say(`${id}  ${safe(record.name)}  ${standing(record)}`);
+      await say(heading(record));
     } catch (error) {
       // The database's fault is everyone's.
       if (!(error instanceof SamekeyError) || error.code === "unavailable") throw error;

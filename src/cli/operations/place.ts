@@ -5,7 +5,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Command } from "commander";
 import type { Pool } from "pg";
-import { MisuseError } from "../../errors.js";
+import { bad } from "../../core/checks.js";
 import { createSdk, type Sdk } from "../../index.node.js";
 import { realClock } from "../../platform/real-clock.js";
 import type { Store } from "../../store.js";
@@ -104,8 +104,4 @@ async function lend<T>(
   } finally {
     await sdk.close();
   }
-}
-
-function bad(detail: string): never {
-  throw new MisuseError("bad_option", { detail });
 }

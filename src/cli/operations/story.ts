@@ -1,8 +1,14 @@
-import type { AttemptEntry, OperationRecord } from "../../core/record.js";
-import { isUncertain, windowEnd, windowStart } from "../../core/record.js";
+import {
+  type AttemptEntry,
+  isUncertain,
+  type OperationRecord,
+  wasApplied,
+  windowEnd,
+  windowStart,
+} from "../../core/record.js";
 import { advise } from "./advice.js";
 import { columns, moment, safe } from "./text.js";
-import { bodyView, mayHaveBeenApplied } from "./view.js";
+import { bodyView } from "./view.js";
 
 /** Where it stands, and why. */
 export function standing({ state, blockedBy, code, resolution }: OperationRecord): string {
@@ -10,9 +16,14 @@ export function standing({ state, blockedBy, code, resolution }: OperationRecord
   return why === undefined ? state : `${state} (${why})`;
 }
 
+/** Which it is, and where it stands, in a line. */
+export function heading(record: OperationRecord): string {
+  return `${record.id}  ${safe(record.name)}  ${standing(record)}`;
+}
+
 /** All that is known of one operation, for people. */
 export function story(record: OperationRecord, now: number, bodies: boolean): string {
-  const { id, name, request, response, history, resolution, attempts } = record;
+  const { request, response, history, resolution, attempts } = record;
   const facts: (readonly [string, string | undefined])[] = [
     ["intent", record.intent],
     ["owner", record.owner],
@@ -37,7 +48,7 @@ export function story(record: OperationRecord, now: number, bodies: boolean): st
   const known = facts.flatMap(([what, how]) => (how ? [[`  ${what}`, safe(how)]] : []));
   const told = advise(record, now).map((line) => `  ${line}`);
   return [
-    `${id}  ${safe(name)}  ${standing(record)}`,
+    heading(record),
     columns(known),
     `attempts: ${attempts}${history.length < attempts ? `, the last ${history.length}:` : ""}`,
     ...(history.length > 0 ? [columns(history.map((entry) => attemptOf(entry)))] : []),
@@ -59,8 +70,8 @@ function keyOf({ key, wire: { place, name } }: OperationRecord): string {
 }
 
 function appliedOf(record: OperationRecord, now: number): string {
-  if (record.state === "succeeded") return "yes: it was";
-  if (!mayHaveBeenApplied(record)) return "no";
+  const applied = wasApplied(record);
+  if (applied !== "maybe") return { yes: "yes: it was", no: "no" }[applied];
   const since = isUncertain(record) ? windowStart(record) : undefined;
   return since === undefined ? "yes" : `yes, since ${moment(since, now)}`;
 }

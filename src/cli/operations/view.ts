@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { isUncertain, type OperationRecord, windowEnd } from "../../core/record.js";
+import { type OperationRecord, wasApplied, windowEnd } from "../../core/record.js";
 
 /** A body as JSON can hold it. */
 export type BodyView = { readonly text: string } | { readonly base64: string };
@@ -12,17 +12,11 @@ export function view(record: OperationRecord, bodies: boolean): object {
   const { request, response, ...rest } = record;
   return {
     ...rest,
-    mayHaveBeenApplied: mayHaveBeenApplied(record),
+    mayHaveBeenApplied: wasApplied(record) !== "no",
     keyUntil: windowEnd(record) ?? null,
     request: shown(request, bodies),
     ...(response && { response: shown(response, bodies) }),
   };
-}
-
-/** By all that is known here: a settled refusal says that it was not. */
-export function mayHaveBeenApplied(record: OperationRecord): boolean {
-  if (record.state === "succeeded" || record.state === "unresolved") return true;
-  return (record.state === "pending" || record.state === "blocked") && isUncertain(record);
 }
 
 function shown<T extends { readonly headers: object; readonly body?: ArrayBuffer | undefined }>(

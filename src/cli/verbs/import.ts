@@ -1,8 +1,8 @@
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import { Command } from "commander";
+import { bad } from "../../core/checks.js";
 import type { NewRecord } from "../../core/record.js";
-import { MisuseError } from "../../errors.js";
 import type { Inserted } from "../../store.js";
 import { Exit } from "../exit.js";
 import { recordOfLine } from "../operations/lines.js";
@@ -49,7 +49,7 @@ async function act(file: string, options: PlaceOptions): Promise<void> {
     await Promise.all(batch);
   }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT") throw error;
-    throw new MisuseError("bad_option", { detail: `there is no file ${file}` });
+    bad(`there is no file ${file}`);
   });
   progress.end();
   process.stdout.write(`${tally.recorded} recorded, ${tally.there} were there already, ${tally.refused} refused\n`);

@@ -1,11 +1,11 @@
 import { Command } from "commander";
-import type { OperationRecord } from "../../core/record.js";
+import { type OperationRecord, wasApplied } from "../../core/record.js";
 import { type FilterOptions, filterOf, wholeNumber, withFilter } from "../operations/options.js";
 import { say } from "../operations/output.js";
 import { inPlace, type PlaceOptions, withPlace } from "../operations/place.js";
 import { standing } from "../operations/story.js";
 import { columns, length, safe } from "../operations/text.js";
-import { mayHaveBeenApplied, view } from "../operations/view.js";
+import { view } from "../operations/view.js";
 
 interface ListOptions extends PlaceOptions, FilterOptions {
   readonly limit: number;
@@ -63,8 +63,7 @@ function table(records: readonly OperationRecord[], now: number, withHeading: bo
     record.owner,
     length(now - record.createdAt),
     String(record.attempts),
-    mayHaveBeenApplied(record) ? "maybe" : "no",
+    wasApplied(record),
   ]);
-  for (const [index, { state }] of records.entries()) if (state === "succeeded") rows[index]?.splice(-1, 1, "yes");
   return columns([...(withHeading ? [heading] : []), ...rows.map((row) => row.map(safe))]);
 }

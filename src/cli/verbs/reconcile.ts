@@ -1,8 +1,7 @@
 import { Argument, Command } from "commander";
 import { say } from "../operations/output.js";
 import { inPlace, type PlaceOptions, withPlace } from "../operations/place.js";
-import { standing } from "../operations/story.js";
-import { safe } from "../operations/text.js";
+import { heading } from "../operations/story.js";
 
 /** `samekey reconcile` */
 export function reconcileCommand(): Command {
@@ -15,7 +14,6 @@ export function reconcileCommand(): Command {
 
 async function act(id: string, outcome: "applied" | "not-applied", options: PlaceOptions): Promise<void> {
   await inPlace(options, async ({ sdk }) => {
-    const record = await sdk.reconcile(id, outcome);
-    await say(`${id}  ${safe(record.name)}  ${standing(record)}`);
+    await say(heading(await sdk.reconcile(id, outcome)));
   });
 }

@@ -1,12 +1,11 @@
 import { Command } from "commander";
+import { unknownOperation } from "../../client/checks.js";
 import type { OperationRecord } from "../../core/record.js";
-import { MisuseError } from "../../errors.js";
 import type { Sdk } from "../../index.node.js";
 import { Exit } from "../exit.js";
 import { say } from "../operations/output.js";
 import { type SdkPlaceOptions, withPlace, withSdk } from "../operations/place.js";
-import { standing } from "../operations/story.js";
-import { safe } from "../operations/text.js";
+import { heading } from "../operations/story.js";
 
 interface ReissueOptions extends SdkPlaceOptions {
   readonly afterReconciling: string;
@@ -34,10 +33,10 @@ async function act(id: string, options: ReissueOptions): Promise<void> {
   });
 }
 
-async function drive(sdk: Sdk, { id, owner, name }: OperationRecord): Promise<void> {
+async function drive(sdk: Sdk, { id, owner }: OperationRecord): Promise<void> {
   await sdk.resume({ owner });
   const after = await sdk.get(id, { owner: "*" });
-  if (!after) throw new MisuseError("unknown_operation", { detail: id });
-  await say(`${id}  ${safe(name)}  ${standing(after)}`);
+  if (!after) throw unknownOperation(id);
+  await say(heading(after));
   if (after.state !== "succeeded") throw new Exit(1);
 }

@@ -1,7 +1,7 @@
 import { Command } from "commander";
+import { unknownOperation } from "../../client/checks.js";
 import { say } from "../operations/output.js";
 import { inPlace, type PlaceOptions, withPlace } from "../operations/place.js";
-import { recordOf } from "../operations/record.js";
 import { story } from "../operations/story.js";
 import { view } from "../operations/view.js";
 
@@ -22,7 +22,8 @@ export function showCommand(): Command {
 
 async function act(id: string, options: ShowOptions): Promise<void> {
   await inPlace(options, async ({ store }) => {
-    const record = await recordOf(store, id);
+    const record = await store.get(id);
+    if (!record) throw unknownOperation(id);
     const bodies = options.bodies === true;
     await say(options.json ? JSON.stringify(view(record, bodies)) : story(record, Date.now(), bodies));
   });

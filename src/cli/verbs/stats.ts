@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { hasOutcome, STATES, type State } from "../../core/record.js";
+import { OPEN_STATES, STATES, type State } from "../../core/record.js";
 import type { Counts, Store } from "../../store.js";
 import { say } from "../operations/output.js";
 import { inPlace, type PlaceOptions, withPlace } from "../operations/place.js";
@@ -47,8 +47,7 @@ async function rowsOf(store: Store, counts: Counts, owner: string | undefined): 
   for (const state of STATES) {
     const count = counts[state] ?? 0;
     if (count === 0) continue;
-    const isAlive = !hasOutcome({ state }) || state === "unresolved";
-    const [first] = isAlive ? await store.page({ states: [state], owner, limit: 1 }) : [];
+    const [first] = OPEN_STATES.includes(state) ? await store.page({ states: [state], owner, limit: 1 }) : [];
     rows.push([state, { count, ...(first && { oldest: first.createdAt }) }]);
   }
   return rows;

@@ -139,7 +139,7 @@ describe("samekey show", () => {
     await recorded({});
     const { code, stderr } = await samekey("show", "nobody", "--file", file);
     expect(code).toBe(2);
-    expect(stderr).toContain('"nobody"');
+    expect(stderr).toContain("known: nobody");
   });
 });
 

@@ -10,6 +10,7 @@ import {
   occupiesLane,
   STATES,
   scheduleOf,
+  wasApplied,
 } from "../../../src/core/record.js";
 import { transition } from "../../../src/core/transition.js";
 import {
@@ -41,18 +42,18 @@ const END = T0 + DAY - 5 * MINUTE;
 describe("what a record tells", () => {
   it.each<[Situation, string]>([
     ["pending", "holds"],
-    ["in flight", "uncertain holds"],
-    ["pending and uncertain", "uncertain holds"],
+    ["in flight", "uncertain holds maybe"],
+    ["pending and uncertain", "uncertain holds maybe"],
     ["blocked", "holds"],
-    ["blocked and uncertain", "uncertain holds"],
+    ["blocked and uncertain", "uncertain holds maybe"],
     ["blocked, never sent", "holds"],
-    ["succeeded", "outcome settled holds"],
+    ["succeeded", "outcome settled holds applied"],
     ["rejected", "outcome settled"],
     ["misused", "outcome settled"],
     ["expired", "outcome settled"],
     ["canceled", "outcome settled"],
-    ["unresolved", "outcome uncertain holds"],
-    ["discarded", "outcome settled uncertain"],
+    ["unresolved", "outcome uncertain holds maybe"],
+    ["discarded", "outcome settled uncertain maybe"],
   ])("when it is %s: %s", (situation, facts) => {
     const record = inEveryState[situation]();
     const told = {
@@ -60,6 +61,8 @@ describe("what a record tells", () => {
       settled: isSettled(record),
       uncertain: isUncertain(record),
       holds: holdsIntent(record),
+      applied: wasApplied(record) === "yes",
+      maybe: wasApplied(record) === "maybe",
     };
     expect(
       Object.entries(told)
