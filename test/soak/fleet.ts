@@ -67,7 +67,12 @@ export class Fleet {
       for (const child of this.#workers.values()) child.kill("SIGKILL");
     };
     this.#options.signal.addEventListener("abort", end, { once: true });
-    await Promise.all(this.#given.map((_, number) => this.#keep(number)));
+    try {
+      await Promise.all(this.#given.map((_, number) => this.#keep(number)));
+    } finally {
+      // Should one of them have failed, the others would go on for ever.
+      end();
+    }
     this.#options.signal.throwIfAborted();
   }
 
