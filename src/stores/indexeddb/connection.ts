@@ -1,4 +1,5 @@
 import { promisifyRequest } from "idb-keyval";
+import { faultPoint } from "../../core/fault-point.js";
 import { StoreError } from "../../errors.js";
 import type { Clock } from "../../store.js";
 import { hasCanary, plantCanary } from "./canary.js";
@@ -100,7 +101,9 @@ export class Connection {
     if (!globalThis.indexedDB) throw new StoreError("unavailable", { detail: "there is no IndexedDB here" });
     const request = indexedDB.open(this.#name, version);
     request.onupgradeneeded = ({ oldVersion }) => {
+      FAULT: faultPoint("migrate:begun");
       upgrade(request.result);
+      FAULT: faultPoint("migrate:tables");
       if (oldVersion === 0 && hasCanary(this.#name)) this.#shared.reset = true;
     };
     return promisifyRequest(request);

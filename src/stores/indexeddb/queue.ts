@@ -1,3 +1,4 @@
+import { faultPoint } from "../../core/fault-point.js";
 import type { Clock } from "../../store.js";
 import type { Connection } from "./connection.js";
 import { isLost, isStall, toStoreError } from "./errors.js";
@@ -97,5 +98,6 @@ export class Queue {
       outcomes = verbs.map(() => ({ error }));
     }
     for (const [i, verb] of verbs.entries()) verb.settle(outcomes[i] as Outcome);
+    FAULT: if (mode.writes) faultPoint("group:told");
   }
 }

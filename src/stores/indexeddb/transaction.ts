@@ -1,3 +1,4 @@
+import { faultPoint } from "../../core/fault-point.js";
 import { StoreError } from "../../errors.js";
 import type { Clock } from "../../store.js";
 import { withDeadline } from "./deadline.js";
@@ -37,9 +38,13 @@ export async function transact(
 ): Promise<readonly Outcome[]> {
   const mode = writes ? "readwrite" : "readonly";
   const tx = database.transaction([OPERATIONS, COUNTS], mode, { durability: strict ? "strict" : "relaxed" });
+  FAULT: if (writes) faultPoint("group:begun");
   let reason: unknown;
   const ended = new Promise<void>((resolve, reject) => {
-    tx.oncomplete = () => resolve();
+    tx.oncomplete = () => {
+      FAULT: if (writes) faultPoint("group:committed");
+      resolve();
+    };
     // Without an error where the browser itself ends it: the connection was closed by force.
     tx.onabort = () => reject(reason ?? tx.error ?? new DOMException("The transaction was aborted", "AbortError"));
   });
@@ -49,6 +54,7 @@ export async function transact(
   };
 
   const filled = fill(new Work(tx, strict), verbs, more).then((outcomes) => {
+    FAULT: if (writes) faultPoint("group:commit");
     tx.commit();
     return outcomes;
   });
@@ -77,7 +83,10 @@ async function fill(
       if (!verb.together) await Promise.all(outcomes);
       const already = work.writes;
       const outcome = verb.run(work).then(
-        (value) => ({ value }),
+        (value) => {
+          FAULT: if (verb.writes) faultPoint("group:row");
+          return { value };
+        },
         (error) => {
           // What a verb has written before it failed can only be taken back with everything else.
           if (error === mustSync || isLost(error) || (!verb.together && work.writes > already)) throw error;

@@ -6,7 +6,7 @@ import { parseArgs } from "node:util";
 import { buildLibrary, Disk } from "../power-loss/disk.js";
 import { PLACES } from "./cells.js";
 import type { Driver } from "./errand.js";
-import { runCell } from "./run-cell.js";
+import { runProcesses } from "./run-cell.js";
 import { runRandom } from "./run-random.js";
 
 const usage = `
@@ -94,7 +94,7 @@ export async function main({ worker, powerLoss, nodeOf }: Surroundings): Promise
     return places.map((place, index) => {
       const name = `${driver} ${place}`;
       const options = { ...common, place, seed: seed * 1_000 + index };
-      return { name, run: async (onTrial) => ({ name, ...(await runCell({ ...options, onTrial })) }) };
+      return { name, run: async (onTrial) => ({ name, ...(await runProcesses({ ...options, onTrial })) }) };
     });
   }
 

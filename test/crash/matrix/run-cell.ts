@@ -5,12 +5,14 @@ import { type Random, seeded } from "../../../examples/demo/random.js";
 import type { FaultPoint } from "../../../src/core/fault-point.js";
 import { Books } from "./books.js";
 import { isMoment, type Place, type Setting, settingOf } from "./cells.js";
-import type { Driver, Kind, Order, Recovery } from "./errand.js";
-import { type Ending, live, type Program } from "./life.js";
-import { startServer } from "./server.js";
+import type { Driver, Errand, Kind, Order, Recovery } from "./errand.js";
+import { type Ending, type Life, live, type Program } from "./life.js";
+import { type Server, startServer } from "./server.js";
 
 export interface CellOptions {
-  readonly program: Program;
+  /** Lets it live. */
+  readonly start: (errand: Errand) => Life;
+  readonly server: Server;
   readonly place: Place;
   readonly driver: Driver;
   /** How often the process is ended. */
@@ -19,9 +21,12 @@ export interface CellOptions {
   readonly onTrial?: ((done: number) => void) | undefined;
 }
 
+export interface ProcessCellOptions extends Omit<CellOptions, "start" | "server"> {
+  readonly program: Program;
+}
+
 export interface CellReport {
   readonly place: Place;
-  readonly driver: Driver;
   /** How often the process was ended at the place. */
   readonly kills: number;
   readonly orders: number;
@@ -35,7 +40,7 @@ export const RECOVERIES: readonly Recovery[] = ["resume", "start", "ask again"];
  * of its own. The last life is left alone; then everything is compared.
  */
 export async function runCell(options: CellOptions): Promise<CellReport> {
-  const { place, driver, trials, onTrial } = options;
+  const { place, trials, onTrial } = options;
   const cell = await Cell.open(options);
   const faults: string[] = [];
   try {
@@ -53,14 +58,23 @@ export async function runCell(options: CellOptions): Promise<CellReport> {
   } finally {
     await cell.close();
   }
-  return { place, driver, kills: cell.kills, orders: cell.orders, faults: [...faults, ...cell.faults()] };
+  return { place, kills: cell.kills, orders: cell.orders, faults: [...faults, ...cell.faults()] };
+}
+
+/** A cell whose lives are processes, with a server of its own. */
+export async function runProcesses({ program, ...options }: ProcessCellOptions): Promise<CellReport> {
+  const server = await startServer();
+  try {
+    return await runCell({ ...options, server, start: (errand) => live(program, errand) });
+  } finally {
+    await server.close();
+  }
 }
 
 class Cell {
   kills = 0;
   readonly #options: CellOptions;
   readonly #directory: string;
-  readonly #server: Awaited<ReturnType<typeof startServer>>;
   readonly #books: Books;
   readonly #random: Random;
   readonly #from = Date.now();
@@ -72,15 +86,14 @@ class Cell {
   #hits = 1;
 
   static async open(options: CellOptions): Promise<Cell> {
-    return new Cell(options, await mkdtemp(join(tmpdir(), "samekey-crash-")), await startServer());
+    return new Cell(options, await mkdtemp(join(tmpdir(), "samekey-crash-")));
   }
 
-  private constructor(options: CellOptions, directory: string, server: Awaited<ReturnType<typeof startServer>>) {
+  private constructor(options: CellOptions, directory: string) {
     this.#options = options;
     this.#directory = directory;
-    this.#server = server;
     this.#random = seeded(options.seed);
-    this.#books = new Books(server, settingOf(options.place).prunes === true);
+    this.#books = new Books(options.server, settingOf(options.place).prunes === true);
   }
 
   get orders(): number {
@@ -92,24 +105,26 @@ class Cell {
   }
 
   async live(how: "undisturbed" | "ended" | "last" = "undisturbed"): Promise<void> {
-    const { program, place, driver } = this.#options;
+    const { start, server, place, driver } = this.#options;
     const setting = settingOf(place);
     const fresh = how === "last" ? [] : this.#draw(setting.orders);
     // In a file that has been made before, the places where it is made are not come to.
-    const isEnded = how === "ended" && !(setting.fresh && this.#left.length > 0);
+    const hasMuch = this.#left.length > 3 * setting.orders.length;
+    // One that is always ended before it has caught up has more to do each time.
+    const isEnded = how === "ended" && !hasMuch && !(setting.fresh && this.#left.length > 0);
     const isFirst = isEnded && setting.first !== undefined && this.#lives % 2 === 0;
     const point = isFirst ? setting.first : place;
     const hit = isFirst ? 1 : 1 + Math.floor(this.#random() * this.#hits);
     const end = isEnded && point && !isMoment(point) ? { point, hit } : undefined;
     const path = join(this.#directory, `${this.#file}.sqlite`);
     let seen = 0;
-    this.#server.onMoment = (moment) => {
+    server.onMoment = (moment) => {
       if (moment !== place) return undefined;
       seen++;
       return isEnded && seen === hit ? life.kill() : undefined;
     };
-    const life = live(program, {
-      url: this.#server.url,
+    const life = start({
+      url: server.url,
       path,
       driver,
       end,
@@ -132,12 +147,11 @@ class Cell {
   }
 
   async close(): Promise<void> {
-    await this.#server.close();
     await rm(this.#directory, { recursive: true, force: true });
   }
 
   #draw(kinds: Setting["orders"]): Order[] {
-    const orders = drawOrders(kinds, "order", this.#placed.length, this.#random);
+    const orders = drawOrders(kinds, this.#options.place, this.#placed.length, this.#random);
     this.#placed.push(...orders);
     this.#books.add(orders);
     return orders;

@@ -94,7 +94,7 @@ export async function runRandom(options: RandomOptions): Promise<RandomReport> {
         const fresh = drawn[i] ?? [];
         chain.count += fresh.length;
         const others = drawn.flatMap((orders, other) =>
-          other === i ? [] : orders.filter(({ kind }) => kind === "plain"),
+          other === i ? [] : orders.filter(({ kind, lane }) => kind === "plain" && !lane),
         );
         return liveOnce(chain, fresh, others, atOnce ?? random() * span * 1.2);
       }),

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Kind } from "./errand.js";
 
@@ -39,8 +39,12 @@ export interface Server {
 /** How long it works on a slow order, in milliseconds. */
 const SLOW = 600;
 
-/** A server that keeps its side of the contract: one decision for each key, and the same answer ever after. */
-export async function startServer(): Promise<Server> {
+/**
+ * A server that keeps its side of the contract: one decision for each key, and the same answer ever after.
+ *
+ * @param other - answers what is no order
+ */
+export async function startServer(other?: RequestListener): Promise<Server> {
   const orders = new Map<string, Seen>();
   const decided = new Map<string, { readonly status: number; readonly body: string; readonly sha256: string }>();
   const open = new Map<string, number>();
@@ -107,6 +111,7 @@ export async function startServer(): Promise<Server> {
   }
 
   const listener = createServer((request, response) => {
+    if (other && !request.url?.startsWith("/orders/")) return other(request, response);
     // A client that dies in the middle of its request is none of the server's business.
     handle(request, response).catch(() => response.destroy());
   });
