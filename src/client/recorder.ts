@@ -12,6 +12,7 @@ import { Live } from "./live.js";
 import type { ResolvedOptions } from "./options.js";
 import type { Owners } from "./owners.js";
 import type { Platform } from "./platform-port.js";
+import { differingHeaders } from "./request-headers.js";
 import type { Worker } from "./worker.js";
 
 /** What the recorder is built from. */
@@ -71,8 +72,9 @@ export class Recorder {
     if (!live || !request || live.gone || live.record?.hash || (live.record && !holdsIntent(live.record))) return mine;
     // Someone else has adopted it: the intent is free again.
     if (live.record && live.record.owner !== draft.owner) return mine;
-    if (keepsFirst(draft) || sameRequest(request, draft.request)) return live;
-    if (acting) throw mismatch(draft, live.record, differingFields(request, draft.request));
+    const others = differingHeaders(request.headers, draft.request.headers, draft.operation);
+    if (keepsFirst(draft) || (others.length === 0 && sameRequest(request, draft.request))) return live;
+    if (acting) throw mismatch(draft, live.record, [...differingFields(request, draft.request), ...others]);
     return mine;
   }
 
@@ -292,8 +294,9 @@ export class Recorder {
     const isSame = standing.hash
       ? standing.hash === (await this.#parts.platform.digest(comparableBytes(draft.request)))
       : sameRequest(standing.request, draft.request);
-    if (isSame) return;
-    const fields = differingFields(standing.request, draft.request);
+    const others = differingHeaders(standing.request.headers, draft.request.headers, draft.operation);
+    if (isSame && others.length === 0) return;
+    const fields = [...differingFields(standing.request, draft.request), ...others];
     if (by === "intent") throw mismatch(draft, standing, fields);
     const detail = `the ${by} ${by === "id" ? draft.id : draft.key} belongs to another request already`;
     throw new MisuseError(by === "key" ? "key_reused" : "bad_option", { record: standing, fields, detail });

@@ -46,6 +46,20 @@ export function splitHeaders(headers: Headers | undefined, declared: DeclaredHea
   return { kept, dropped, transient };
 }
 
+/**
+ * Which of the declared headers differ between two requests, as names of fields. Declared ones say for whom or what a request
+ * is; but a version tells how it is read, and changes with a deploy.
+ */
+export function differingHeaders(
+  a: Readonly<Record<string, string>>,
+  b: Readonly<Record<string, string>>,
+  { keepHeaders }: Pick<DeclaredHeaders, "keepHeaders">,
+): string[] {
+  return keepHeaders
+    .filter((name) => !/version|beta/.test(name) && a[name] !== b[name])
+    .map((name) => `headers.${name}`);
+}
+
 /** Takes out what a library may set and `fetch` sets by itself. */
 export function withoutConnection(headers: Headers): Headers {
   for (const name of ofConnection) headers.delete(name);

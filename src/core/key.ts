@@ -28,12 +28,18 @@ export function successorIdOf(id: string): string {
   return v5(JSON.stringify(["reissue", id]), NAMESPACE);
 }
 
+/** What an unset variable becomes as a header: one key for all that is done. */
+const UNSET = /^(undefined|null|NaN)$/;
+
 /**
  * Checks a caller's own key: 1–255 visible ASCII characters, so that no proxy, header parser or database changes it.
  *
  * @throws MisuseError `bad_option`
  */
 export function checkKey(key: unknown): string {
+  if (typeof key === "string" && UNSET.test(key)) {
+    throw new MisuseError("bad_option", { detail: `the key is ${JSON.stringify(key)}, the text of an unset variable` });
+  }
   if (typeof key === "string" && /^[\x21-\x7e]{1,255}$/.test(key)) return key;
   const shown = typeof key === "string" ? JSON.stringify(key.length > 60 ? `${key.slice(0, 60)}…` : key) : typeof key;
   throw new MisuseError("bad_option", { detail: `the key ${shown} is not 1 to 255 visible ASCII characters` });

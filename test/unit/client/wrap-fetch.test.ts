@@ -198,6 +198,28 @@ describe("keys", () => {
     expect(server.calls[0]?.key).not.toMatch(/^mine/);
   });
 
+  test.each([
+    ["a key", { "idempotency-key": "order-1" }, {}, "key_reused"],
+    ["an intent", {}, { intent: "order-1" }, "intent_mismatch"],
+  ])("%s stands for one account alone: the same for another one is refused, not joined", async (_, key, call, code) => {
+    const { wrapped, server, clock } = open({ keepHeaders: ["stripe-account", "stripe-version"] });
+    const send = (account: string, version: string) => {
+      const headers = { ...key, "stripe-account": account, "stripe-version": version };
+      return clock.until(fate(wrapped(`${API}/v1`, { ...post, ...call, headers })));
+    };
+    expect(await send("a", "1")).toMatchObject({ status: 201 });
+    expect(await send("b", "1")).toMatchObject({ code, fields: ["headers.stripe-account"] });
+    expect(await send("a", "2"), "after a deploy").toMatchObject({ status: 201 });
+    expect(server.calls).toHaveLength(1);
+  });
+
+  test.each(["undefined", "null", "NaN"])("a key %s is a variable that was not set", async (key) => {
+    const { wrapped, server, clock } = open();
+    const sending = fate(wrapped(`${API}/v1`, { ...post, headers: { "idempotency-key": key } }));
+    expect(await clock.until(sending)).toMatchObject({ code: "bad_option", message: expect.stringContaining(key) });
+    expect(server.calls).toHaveLength(0);
+  });
+
   test("an intent of the call goes before the option's", async () => {
     const { wrapped, clock } = open({ intent: () => "all" });
     await clock.until(wrapped(`${API}/v1/a`, { ...post, intent: "mine" }));
