@@ -9,24 +9,31 @@ const onHold: Readonly<Record<string, string>> = {
   operation: "no running program declares this operation",
 };
 
-/** What a person can do about an operation now, in the order in which it should be thought of. */
-export function advise(record: OperationRecord, now: number): readonly string[] {
+/**
+ * What a person can do about an operation now, in the order in which it should be thought of.
+ *
+ * @param place - the options that name the store, so that the commands can be pasted
+ */
+export function advise(record: OperationRecord, now: number, place: string): readonly string[] {
   const { id, state, resolution, blockedBy = "" } = record;
+  const command = (verb: string, ...rest: string[]): string => ["samekey", verb, id, ...rest, place].join(" ");
   const end = windowEnd(record);
   const isOpen = end === undefined || end > now;
-  if (state === "blocked") return [onHold[blockedBy] ?? `it waits for someone: ${blockedBy}`, give(id)];
+  const giveUp = `or give it up${isUncertain(record) ? ", its outcome unknown" : ""}: ${command("discard", '--reason "…"')}`;
+  if (state === "blocked") return [onHold[blockedBy] ?? `it waits for someone: ${blockedBy}`, giveUp];
   if (state === "unresolved" && !resolution) {
     return [
-      "find out from the server, by its key, whether it was applied; then",
-      `samekey reconcile ${id} applied`,
-      `samekey reconcile ${id} not-applied`,
+      ...(isOpen ? [`while the server remembers the key, ask it again under the same one: ${command("retry")}`] : []),
+      `${isOpen ? "or " : ""}find out from the server, by its key, whether it was applied; then`,
+      command("reconcile", "applied"),
+      command("reconcile", "not-applied"),
       ...(isOpen
-        ? [`or, while the server remembers the key, ask it again under the same one: samekey retry ${id}`]
+        ? []
         : [
             "the server may have forgotten the key: to send it again under the same one could apply it twice",
-            `if it was not applied and still shall be: samekey reissue ${id} --sdk ./sdk.js --after-reconciling "…"`,
+            `if it was not applied and still shall be: ${command("reissue", '--after-reconciling "…"')}`,
           ]),
-      give(id),
+      giveUp,
     ];
   }
   if (state === "pending" && isUncertain(record)) {
@@ -34,5 +41,3 @@ export function advise(record: OperationRecord, now: number): readonly string[] 
   }
   return [];
 }
-
-const give = (id: string): string => `or give it up, its outcome unknown: samekey discard ${id} --reason "…"`;

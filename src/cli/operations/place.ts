@@ -46,6 +46,20 @@ export function withPlace(command: Command): Command {
     .option("--verbose", "show where an error comes from");
 }
 
+/** The place as options on a command line; not the database's URL, which may hold a password. */
+export function placeWords({ file, name, schema, databaseUrl }: PlaceOptions): string {
+  const words = [
+    file !== undefined && `--file ${quoted(file)}`,
+    name !== undefined && `--name ${quoted(name)}`,
+    databaseUrl !== undefined && "--database-url …",
+    schema !== "samekey" && `--schema ${quoted(schema)}`,
+  ];
+  return words.filter(Boolean).join(" ");
+}
+
+/** For a shell. */
+const quoted = (text: string): string => (/^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
 /** Lends the place that the options name to `work`. */
 export async function inPlace<T>(options: PlaceOptions, work: (place: Place) => Promise<T>): Promise<T> {
   const { file, name } = options;

@@ -21,8 +21,12 @@ export function heading(record: OperationRecord): string {
   return `${record.id}  ${safe(record.name)}  ${standing(record)}`;
 }
 
-/** All that is known of one operation, for people. */
-export function story(record: OperationRecord, now: number, bodies: boolean): string {
+/**
+ * All that is known of one operation, for people.
+ *
+ * @param place - the options that name the store, for the commands that are proposed
+ */
+export function story(record: OperationRecord, now: number, bodies: boolean, place: string): string {
   const { request, response, history, resolution, attempts } = record;
   const facts: (readonly [string, string | undefined])[] = [
     ["intent", record.intent],
@@ -46,7 +50,7 @@ export function story(record: OperationRecord, now: number, bodies: boolean): st
     ["hook", record.settledAt !== undefined && !record.delivered ? "not yet called" : undefined],
   ];
   const known = facts.flatMap(([what, how]) => (how ? [[`  ${what}`, safe(how)]] : []));
-  const told = advise(record, now).map((line) => `  ${line}`);
+  const told = advise(record, now, place).map((line) => `  ${line}`);
   return [
     heading(record),
     columns(known),

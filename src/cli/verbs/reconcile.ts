@@ -1,4 +1,5 @@
 import { Argument, Command } from "commander";
+import { Exit } from "../exit.js";
 import { say } from "../operations/output.js";
 import { inPlace, type PlaceOptions, withPlace } from "../operations/place.js";
 import { heading } from "../operations/story.js";
@@ -14,6 +15,10 @@ export function reconcileCommand(): Command {
 
 async function act(id: string, outcome: "applied" | "not-applied", options: PlaceOptions): Promise<void> {
   await inPlace(options, async ({ sdk }) => {
-    await say(heading(await sdk.reconcile(id, outcome)));
+    const record = await sdk.reconcile(id, outcome);
+    await say(heading(record));
+    if ((record.state === "succeeded") === (outcome === "applied")) return;
+    process.stderr.write(`it had an outcome already: "${outcome}" was not recorded\n`);
+    throw new Exit(1);
   });
 }

@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { unknownOperation } from "../../client/checks.js";
 import { say } from "../operations/output.js";
-import { inPlace, type PlaceOptions, withPlace } from "../operations/place.js";
+import { inPlace, type PlaceOptions, placeWords, withPlace } from "../operations/place.js";
 import { story } from "../operations/story.js";
 import { view } from "../operations/view.js";
 
@@ -25,6 +25,8 @@ async function act(id: string, options: ShowOptions): Promise<void> {
     const record = await store.get(id);
     if (!record) throw unknownOperation(id);
     const bodies = options.bodies === true;
-    await say(options.json ? JSON.stringify(view(record, bodies)) : story(record, Date.now(), bodies));
+    await say(
+      options.json ? JSON.stringify(view(record, bodies)) : story(record, Date.now(), bodies, placeWords(options)),
+    );
   });
 }

@@ -1,14 +1,17 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { root } from "../../../scripts/entries.mjs";
 import type { NewRecord, OperationRecord } from "../../../src/core/record.js";
 import type { Store } from "../../../src/store.js";
 import { sqliteStore } from "../../../src/stores/sqlite.js";
-import { samekey, start } from "../../support/command.js";
+import { bin, samekey, start } from "../../support/command.js";
 import { blocked, bytes, context, newRecord, succeeded, unresolved } from "../../support/records.js";
 import { type HttpServer, startHttpServer } from "../client/http-server.js";
 
@@ -107,6 +110,15 @@ describe("samekey list", () => {
     }
   });
 
+  it("ends without a word where the reader has seen enough", async () => {
+    await recorded({});
+    const child = spawn(process.execPath, [bin, "list", "--file", file]);
+    child.stdout.destroy();
+    const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, "close")]);
+    expect(stderr).toBe("");
+    expect(code).toBe(141);
+  });
+
   it("shows what programs have stored without letting it command the terminal", async () => {
     const { id } = await recorded({ intent: "a\u001b[2Jb\u202e\nfake line" });
     for (const verb of [["list"], ["show", id]]) {
@@ -132,7 +144,27 @@ describe("samekey show", () => {
     expect(stdout).toMatch(/key's time +the server is asked under it until .* \(in 22 h\)/);
     expect(stdout).toMatch(/ {2}30000 ms {2}uncertain {2}TimeoutError/);
     expect(stdout).toMatch(/ {2}12 ms +uncertain {2}502/);
-    expect(stdout).toContain(`samekey retry ${id}`);
+    expect(stdout).toContain(`samekey retry ${id} --file ${file}\n`);
+  });
+
+  it("proposes commands that can be pasted, in the words of what is known", async () => {
+    const { id } = await recorded({ intent: "order-1" }, pastItsKey);
+    const { stdout } = await samekey("show", id, "--file", file);
+    expect(stdout).not.toContain("samekey retry");
+    expect(stdout).toContain(`samekey reconcile ${id} not-applied --file ${file}\n`);
+    expect(stdout).toContain(`samekey reissue ${id} --after-reconciling "…" --file ${file}\n`);
+    expect(stdout).toContain("or give it up, its outcome unknown: ");
+
+    const waiting = await recorded({ intent: "order-2" }, (record) => ({
+      ...record,
+      state: "blocked",
+      blockedBy: "credentials",
+    }));
+    const odd = join(directory, "Ada's shop.sqlite");
+    await copyFile(file, odd);
+    const { stdout: told } = await samekey("show", waiting.id, "--file", odd);
+    const [quoted] = /(?<=or give it up: samekey discard \S+ --reason "…" --file ).*/.exec(told) ?? [];
+    expect(quoted).toBe(`'${odd.replace("'", "'\\''")}'`);
   });
 
   it("ends with 2 where there is no such operation", async () => {
@@ -227,6 +259,15 @@ describe("samekey discard and reconcile", () => {
     const { stdout } = await samekey("reconcile", id, "applied", "--file", file);
     expect(stdout).toBe(`${id}  transfer  succeeded (applied)\n`);
     expect((await samekey("reconcile", id, "perhaps", "--file", file)).code).toBe(2);
+  });
+
+  it("say so, and fail, where the outcome was another already", async () => {
+    const { id } = await recorded({}, succeeded);
+    expect((await samekey("reconcile", id, "applied", "--file", file)).code).toBe(0);
+    const { code, stderr } = await samekey("reconcile", id, "not-applied", "--file", file);
+    expect(code).toBe(1);
+    expect(stderr).toBe('it had an outcome already: "not-applied" was not recorded\n');
+    expect((await get(id))?.state).toBe("succeeded");
   });
 });
 
