@@ -39,6 +39,8 @@ export async function findBinaries(): Promise<Binaries> {
 export async function placeFor(user: User, wished: string): Promise<string> {
   const directory = resolve(wished);
   if (user.uid === undefined || user.gid === undefined) return directory;
+  // Not by the call below: it would make the directories on the way as private as the last one.
+  await mkdir(dirname(directory), { recursive: true });
   const place = (await reaches(user, dirname(directory)))
     ? directory
     : join(tmpdir(), `samekey-data-${hash(directory)}`);
@@ -55,11 +57,11 @@ async function otherThanRoot(): Promise<User> {
   return userOf("postgres").catch(() => userOf("nobody"));
 }
 
-/** Whether the user may enter every directory on the way; those that do not exist yet will be made so. */
+/** Whether the user may enter every directory on the way. */
 async function reaches({ uid }: User, path: string): Promise<boolean> {
   if (uid === undefined) return true;
-  const found = await stat(path).catch(() => undefined);
-  if (found !== undefined && found.uid !== uid && (found.mode & 0o005) !== 0o005) return false;
+  const found = await stat(path);
+  if (found.uid !== uid && (found.mode & 0o005) !== 0o005) return false;
   return path === dirname(path) || reaches({ uid }, dirname(path));
 }
 
