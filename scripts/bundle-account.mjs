@@ -11,7 +11,7 @@ const features = [
   ["`idb-keyval`", /node_modules\/idb-keyval\//],
   ["the IndexedDB store (§7)", /src\/stores\//],
   ["errors and what they say (§2.5)", /src\/errors\.ts/],
-  ["`sdk.fetch` and `wrapFetch` (§2.4)", /src\/client\/(fetch|wrap-fetch)/],
+  ["`sdk.fetch` and `wrapFetch` (§2.4)", /src\/client\/(fetch|wrap-fetch|unanswered)/],
   ["options, resolved and checked (§2.2)", /checks\.ts|client\/(options|define)|core\/durations/],
   ["profiles (§2.1)", /core\/profile/],
   ["a call made into bytes, keys and a record (§2.3)", /core\/(body|key|new-record)|client\/draft/],
@@ -21,7 +21,7 @@ const features = [
   ["one attempt (§4, §6)", /client\/(attempt|request-headers|deadlines|gate|origins|waiting)/],
   [
     "driving: claim, leases, hooks, pruning (§4, §7)",
-    /client\/(worker|drain|leases|delivery|janitor|journal|events|pages)/,
+    /client\/(worker|sleepers|drain|leases|delivery|janitor|journal|events|pages)/,
   ],
   ["owners, snapshots, the Sdk and its handles (§2.3, §2.4)", /client\/(owners|live|sdk|operator|handle|pending)/],
   ["discovery and diagnosis", /discovery|diagnosis|silence/],

@@ -18,6 +18,7 @@ import { type Origins, OUTAGE } from "./origins.js";
 import type { Owners } from "./owners.js";
 import type { Holder, Platform } from "./platform-port.js";
 import { isOver } from "./result.js";
+import { Sleepers } from "./sleepers.js";
 import { eventOf, nameOf } from "./verdict.js";
 
 /** No sleep is longer, so that a clock that jumps or a machine that was asleep is noticed. */
@@ -55,15 +56,12 @@ class Again extends Error {}
 export class Worker {
   readonly #parts: WorkerParts;
   readonly #running = new Map<string, Promise<void>>();
-  readonly #sleepers = new Map<string, AbortController>();
-  /** Woken while they did not sleep: what they have just looked at may have changed. */
-  readonly #woken = new Set<string>();
+  readonly #sleepers: Sleepers;
   readonly #attempts = new Set<Promise<unknown>>();
   /** The ids of the attempts. */
   readonly #underWay = new Set<string>();
   readonly #deadlines: Deadlines;
   readonly #ended = new AbortController();
-  #stopWaking: (() => void) | undefined;
   /** Whether nobody may work on this one yet: it is not known whether it was recorded, and its caller was told so. */
   isWithheld: (id: string) => boolean = () => false;
   /** Called when something has changed that may make other records due. */
@@ -71,9 +69,10 @@ export class Worker {
 
   constructor(parts: WorkerParts) {
     this.#parts = parts;
+    this.#sleepers = new Sleepers(parts.options.clock, parts.platform);
     this.#deadlines = new Deadlines(parts.options.clock);
     parts.leases.onRelief = () => {
-      this.#wakeAll();
+      this.#sleepers.wakeAll();
       this.onProgress();
     };
   }
@@ -99,7 +98,7 @@ export class Worker {
     }
     const run = this.#run(id, begun).finally(() => {
       this.#running.delete(id);
-      this.#woken.delete(id);
+      this.#sleepers.clear(id);
     });
     this.#running.set(id, run);
     return run;
@@ -107,13 +106,7 @@ export class Worker {
 
   /** Ends a sleep early: something about this operation may have changed. */
   wake(id: string): void {
-    const sleeper = this.#sleepers.get(id);
-    if (sleeper) sleeper.abort();
-    else if (this.#running.has(id)) this.#woken.add(id);
-  }
-
-  #wakeAll(): void {
-    for (const sleeper of this.#sleepers.values()) sleeper.abort();
+    if (this.#running.has(id)) this.#sleepers.wake(id);
   }
 
   /** A claim and the beginning of its attempt, in one write. */
@@ -156,7 +149,7 @@ export class Worker {
   async close(timeout: number): Promise<void> {
     const { leases, gate, options } = this.#parts;
     this.#ended.abort();
-    this.#wakeAll();
+    this.#sleepers.wakeAll();
     gate.close();
     const grace = new AbortController();
     const ended = Promise.allSettled([...this.#attempts]);
@@ -227,7 +220,7 @@ export class Worker {
   async #take(id: string): Promise<OperationRecord | undefined> {
     const { options, platform, journal, leases, gate, holder, owners } = this.#parts;
     const { clock } = options;
-    this.#woken.delete(id);
+    this.#sleepers.clear(id);
     const standing = await journal.refresh(id);
     const mayStart = (): boolean => !this.closed && !platform.isOffline() && owners.mayAct(standing?.owner ?? "");
     if (!standing || this.#isDone(standing) || !mayStart()) return standing;
@@ -281,16 +274,7 @@ export class Worker {
 
   /** Sleeps until the time is over, or until someone wakes this id, or the sdk closes. */
   async #sleep(ms: number, id: string): Promise<void> {
-    if (this.closed || ms <= 0 || this.#woken.delete(id)) return;
-    const { options, platform } = this.#parts;
-    const sleeper = new AbortController();
-    this.#sleepers.set(id, sleeper);
-    this.#stopWaking ??= platform.onWake(() => this.#wakeAll());
-    await options.clock.sleep(ms, sleeper.signal, true).catch(() => {});
-    if (this.#sleepers.get(id) === sleeper) this.#sleepers.delete(id);
-    if (this.#sleepers.size > 0) return;
-    this.#stopWaking?.();
-    this.#stopWaking = undefined;
+    if (!this.closed) await this.#sleepers.sleep(ms, id);
   }
 
   async #attempt(record: OperationRecord, controller: AbortController): Promise<OperationRecord> {
