@@ -18,14 +18,18 @@ export interface Ended {
 /** One that runs. */
 export interface Running {
   readonly ended: Promise<Ended>;
-  /** What it has said on stdout so far. */
   kill(signal: NodeJS.Signals): void;
 }
 
-/** Starts a command; nothing of this process' own databases reaches it, but what `env` says. */
-export function start(args: readonly string[], env: Readonly<Record<string, string>> = {}, input = ""): Running {
+/** This process' own environment, without its databases and stores, and what `more` says. */
+export function environment(more: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   const clean = Object.entries(process.env).filter(([name]) => !/^(PG|DATABASE_URL|SAMEKEY_)/.test(name));
-  const child = spawn(process.execPath, [bin, ...args], { env: { ...Object.fromEntries(clean), ...env } });
+  return { ...Object.fromEntries(clean), ...more };
+}
+
+/** Starts a command, in an {@link environment}. Its input is a pipe that ends: nobody is asked. */
+export function start(args: readonly string[], env: Readonly<Record<string, string>> = {}, input = ""): Running {
+  const child = spawn(process.execPath, [bin, ...args], { env: environment(env) });
   child.stdin.end(input);
   const ended = Promise.all([once(child, "close"), text(child.stdout), text(child.stderr)]).then(
     ([[code], stdout, stderr]) => ({ code: code as number, stdout, stderr }),

@@ -1,36 +1,20 @@
-import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { startReferenceServer } from "../../../examples/reference-server/start.js";
-import { expectedBin, root } from "../../../scripts/entries.mjs";
 import { MOST_REQUESTS } from "../../../src/cli/doctor/network.js";
+import { type Ended, samekey } from "../../support/command.js";
 import { startPostgres } from "../../support/postgres.js";
 import { type Behaviour, type Endpoint, json, keeping, type Reply, startEndpoint } from "./endpoint.js";
 
-const bin = join(root, expectedBin["samekey"] ?? "");
 const open: { stop(): Promise<void> }[] = [];
 
 afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one.stop();
 });
 
-interface Ended {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** Its input is a pipe that has ended: nobody is asked. */
-function doctor(...args: readonly string[]): Promise<Ended> {
-  return new Promise((resolve) => {
-    const child = execFile(process.execPath, [bin, "doctor", ...args], (error, stdout, stderr) => {
-      resolve({ code: typeof error?.code === "number" ? error.code : 0, stdout, stderr });
-    });
-    child.stdin?.end();
-  });
-}
+const doctor = (...args: readonly string[]): Promise<Ended> => samekey("doctor", ...args);
 
 interface Report {
   readonly conclusion: string;

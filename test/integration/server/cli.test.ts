@@ -1,4 +1,4 @@
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
@@ -7,12 +7,12 @@ import { text } from "node:stream/consumers";
 import pg from "pg";
 import { v7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { expectedBin, root } from "../../../scripts/entries.mjs";
+import { root } from "../../../scripts/entries.mjs";
 import { createIdempotency } from "../../../src/server/index.js";
+import { bin, type Ended, environment, start } from "../../support/command.js";
 import { hasPsql } from "../../support/psql.js";
 import { type Fixture, makePool, request, startFixture } from "./fixture.js";
 
-const bin = join(root, expectedBin["samekey"] ?? "");
 let fixture: Fixture;
 
 beforeAll(async () => {
@@ -21,26 +21,11 @@ beforeAll(async () => {
 
 afterAll(() => fixture.stop());
 
-interface Ended {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+/** On the fixture's database, unless `env` says otherwise. */
+const samekey = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> =>
+  start(args, { DATABASE_URL: fixture.url, ...env }).ended;
 
-function environment(more: Record<string, string> = {}): NodeJS.ProcessEnv {
-  const clean = Object.entries(process.env).filter(([name]) => !/^(PG|DATABASE_URL)/.test(name));
-  return { ...Object.fromEntries(clean), DATABASE_URL: fixture.url, ...more };
-}
-
-function samekey(args: readonly string[], env = environment()): Promise<Ended> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, [bin, ...args], { env }, (error, stdout, stderr) => {
-      resolve({ code: typeof error?.code === "number" ? error.code : 0, stdout, stderr });
-    });
-  });
-}
-
-const offline = (): NodeJS.ProcessEnv => environment({ DATABASE_URL: "" });
+const offline = { DATABASE_URL: "" };
 
 /** A new, empty database. */
 async function emptyDatabase(name: string): Promise<string> {
@@ -81,11 +66,11 @@ describe("samekey migrate", () => {
   it("makes a schema that a server works with, and changes nothing the second time", async () => {
     const url = await emptyDatabase("migrated");
     const args = ["migrate", "--retention", "24h", "--database-url", url];
-    expect(await samekey(args, offline())).toMatchObject({ code: 0, stderr: "" });
+    expect(await samekey(args, offline)).toMatchObject({ code: 0, stderr: "" });
     const before = await catalog(url, "samekey");
-    expect(await samekey(args, offline())).toMatchObject({ code: 0 });
+    expect(await samekey(args, offline)).toMatchObject({ code: 0 });
     expect(await catalog(url, "samekey")).toEqual(before);
-    expect((await samekey([...args, "--print"], offline())).stdout).toBe("-- nothing is missing\n");
+    expect((await samekey([...args, "--print"], offline)).stdout).toBe("-- nothing is missing\n");
 
     const pool = makePool(url, 1);
     const outcome = await createIdempotency({ db: pool, retention: "24h" }).run(request(v7()), () => ({ status: 204 }));
@@ -102,7 +87,7 @@ describe("samekey migrate", () => {
       const url = await emptyDatabase("made");
       await samekey([...args, "--database-url", url]);
       wanted = await catalog(url, `"${name}"`);
-      script = (await samekey([...args, "--print"], offline())).stdout;
+      script = (await samekey([...args, "--print"], offline)).stdout;
     });
 
     it("through a driver", async () => {
@@ -163,7 +148,9 @@ describe("samekey retention", () => {
   });
 
   it("stays and runs again until a signal ends it", async () => {
-    const child = spawn(process.execPath, [bin, "retention", "--every", "1s"], { env: environment() });
+    const child = spawn(process.execPath, [bin, "retention", "--every", "1s"], {
+      env: environment({ DATABASE_URL: fixture.url }),
+    });
     const exit = once(child, "exit");
     let runs = 0;
     for await (const line of createInterface(child.stdout)) {
@@ -214,7 +201,7 @@ describe("the command line", () => {
     const short = await samekey([...args, "--database-url", url]);
     expect(short.code).toBe(1);
     expect(short.stderr).toMatch(/^samekey: [^\n]*ECONNREFUSED[^\n]*\n$/);
-    const long = await samekey([...args, "--verbose"], environment({ DATABASE_URL: url }));
+    const long = await samekey([...args, "--verbose"], { DATABASE_URL: url });
     expect(long.stderr).toMatch(/\n {4}at /);
     for (const { stdout, stderr } of [short, long]) expect(stdout + stderr).not.toContain("hunter2");
   });
@@ -235,7 +222,7 @@ describe("the command line", () => {
     });
     await once(server.listen(0, "127.0.0.1"), "listening");
     const url = `postgres://someone@127.0.0.1:${(server.address() as AddressInfo).port}/d`;
-    const env = environment({ DATABASE_URL: url, PGPASSFILE: join(root, "none") });
+    const env = { DATABASE_URL: url, PGPASSFILE: join(root, "none") };
     const { code, stderr } = await samekey(["retention", "--once"], env);
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^samekey: [^\n]*PGPASSWORD[^\n]*\n$/) });
     server.close();
@@ -244,6 +231,6 @@ describe("the command line", () => {
   it("takes psql's environment where no URL is given", async () => {
     const { hostname, port, username, pathname } = new URL(fixture.url);
     const env = { PGHOST: hostname, PGPORT: port, PGUSER: username, PGDATABASE: pathname.slice(1), DATABASE_URL: "" };
-    expect(await samekey(["retention", "--once"], environment(env))).toMatchObject({ code: 0, stderr: "" });
+    expect(await samekey(["retention", "--once"], env)).toMatchObject({ code: 0, stderr: "" });
   });
 });
