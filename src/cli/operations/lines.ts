@@ -2,7 +2,7 @@
 
 import { Buffer } from "node:buffer";
 import { checkKey } from "../../core/key.js";
-import { hasOutcome, type NewRecord, type OperationRecord, STATES, whole } from "../../core/record.js";
+import { hasOutcome, isUncertain, type NewRecord, type OperationRecord, STATES, whole } from "../../core/record.js";
 
 /** Raised only when an older samekey could no longer read the lines. */
 const FORMAT = 1;
@@ -27,9 +27,10 @@ export function lineOf(record: OperationRecord): string {
  * What it was copied from may have gone on since: whatever may still be sent counts as sent, from the moment its key was
  * made, and nobody holds it.
  *
+ * @param moved - nothing uses the store that it comes from any more
  * @throws Error that says what is wrong with the line
  */
-export function recordOfLine(line: string): NewRecord {
+export function recordOfLine(line: string, moved: boolean): NewRecord {
   const { samekey, seq, rev, ...read } = parse(line);
   if (samekey !== FORMAT) throw new Error(`it is no operation of format ${FORMAT} (\`"samekey": ${FORMAT}\`)`);
   const record = whole({
@@ -41,6 +42,9 @@ export function recordOfLine(line: string): NewRecord {
   }) as unknown as NewRecord;
   check(record);
   if (hasOutcome(record) && (record.state !== "unresolved" || record.resolution)) return record;
+  if (!moved && !isUncertain(record) && record.wire.mint !== "never") {
+    throw new Error("it may get another key where it comes from; stop what uses that store, then say --moved");
+  }
   const { keyAt, sentAt = keyAt, uncertainSince = sentAt, fence } = record;
   return { ...record, fence: fence + 1, mark: undefined, sentAt, uncertainSince };
 }

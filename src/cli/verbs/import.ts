@@ -20,7 +20,16 @@ export function importCommand(): Command {
       "record operations that were exported elsewhere. Whatever may still be sent counts as having been sent, since the " +
         "store that it comes from may have gone on: it is sent again under its key only, and never once that is too old",
     )
+    .option(
+      "--moved",
+      "nothing uses the store that they come from any more. Without it those are refused that were not sent yet: there they " +
+        "may get another key",
+    )
     .action(act);
+}
+
+interface ImportOptions extends PlaceOptions {
+  readonly moved?: true;
 }
 
 interface Tally {
@@ -29,7 +38,7 @@ interface Tally {
   refused: number;
 }
 
-async function act(file: string, options: PlaceOptions): Promise<void> {
+async function act(file: string, options: ImportOptions): Promise<void> {
   const tally: Tally = { recorded: 0, there: 0, refused: 0 };
   const progress = new Progress();
   await inPlace(options, async ({ store }) => {
@@ -39,7 +48,7 @@ async function act(file: string, options: PlaceOptions): Promise<void> {
     for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
       number += 1;
       if (line.trim() === "") continue;
-      const record = read(line, number, tally);
+      const record = read(line, number, options.moved === true, tally);
       if (record) batch.push(store.insert(record).then((inserted) => count(record, inserted, number, tally)));
       if (batch.length < BATCH) continue;
       await Promise.all(batch);
@@ -56,9 +65,9 @@ async function act(file: string, options: PlaceOptions): Promise<void> {
   if (tally.refused > 0) throw new Exit(1);
 }
 
-function read(line: string, number: number, tally: Tally): NewRecord | undefined {
+function read(line: string, number: number, moved: boolean, tally: Tally): NewRecord | undefined {
   try {
-    return recordOfLine(line);
+    return recordOfLine(line, moved);
   } catch (error) {
     refuse(number, (error as Error).message, tally);
     return undefined;

@@ -305,7 +305,7 @@ describe("samekey export and import", () => {
     const { stdout } = await samekey("export", "--bodies", "--file", file);
     await writeFile(join(directory, "lines"), stdout);
     await inStore(async () => {}, other);
-    const { code, stderr } = await samekey("import", join(directory, "lines"), "--file", other, ...args);
+    const { code, stderr } = await samekey("import", join(directory, "lines"), "--moved", "--file", other, ...args);
     expect([code, stderr]).toEqual([0, ""]);
   }
 
@@ -325,8 +325,22 @@ describe("samekey export and import", () => {
     await recorded({});
     const other = join(directory, "other.sqlite");
     await carried(other);
-    const again = await samekey("import", join(directory, "lines"), "--file", other);
+    const again = await samekey("import", join(directory, "lines"), "--moved", "--file", other);
     expect([again.code, again.stdout]).toEqual([0, "0 recorded, 1 were there already, 0 refused\n"]);
+  });
+
+  it("refuse what may get another key where it comes from, unless nothing uses that store any more", async () => {
+    await recorded({});
+    const sent = await recorded({ sentAt: Date.now(), uncertainSince: Date.now() });
+    const named = await recorded({ wire: { ...sent.wire, mint: "never" } });
+    const lines = (await samekey("export", "--bodies", "--file", file)).stdout;
+    const other = join(directory, "other.sqlite");
+    await inStore(async () => {}, other);
+    const { code, stdout, stderr } = await start(["import", "-", "--file", other], {}, lines).ended;
+    expect([code, stdout]).toEqual([1, "2 recorded, 0 were there already, 1 refused\n"]);
+    expect(stderr).toMatch(/^line 1 is not recorded: .*--moved$/m);
+    const there = await inStore((store) => store.page({}), other);
+    expect(there.map(({ id }) => id)).toEqual([sent.id, named.id]);
   });
 
   it("say which line is wrong, and record the others", async () => {
@@ -336,7 +350,7 @@ describe("samekey export and import", () => {
     const other = join(directory, "other.sqlite");
     await inStore(async () => {}, other);
     const lines = [bad, "nonsense", "{}", good].join("\n");
-    const { code, stdout, stderr } = await start(["import", "-", "--file", other], {}, lines).ended;
+    const { code, stdout, stderr } = await start(["import", "-", "--moved", "--file", other], {}, lines).ended;
     expect(code).toBe(1);
     expect(stdout).toBe("1 recorded, 0 were there already, 3 refused\n");
     expect(stderr.match(/^line \d/gm)).toEqual(["line 1", "line 2", "line 3"]);
@@ -459,7 +473,7 @@ describe("samekey resume", () => {
     const { stdout } = await samekey("export", "--bodies", "--file", file);
     await rm(file);
     await inStore(async () => {});
-    await start(["import", "-", "--file", file], {}, stdout).ended;
+    await start(["import", "-", "--moved", "--file", file], {}, stdout).ended;
     const resumed = await samekey("resume", "--sdk", await program(server.url), "--json");
     expect([resumed.code, JSON.parse(resumed.stdout)]).toMatchObject([1, { unresolved: 1, remaining: 0 }]);
     expect(server.requests).toEqual([]);
