@@ -3,7 +3,7 @@ import { plantedModel } from "./planted.js";
 import { plants } from "./plants.js";
 
 /** So many seeds are enough to find any of them. */
-const ENOUGH = 400;
+const ENOUGH = 1_000;
 
 describe("the model finds", () => {
   test.each(plants)("$name", async (plant) => {

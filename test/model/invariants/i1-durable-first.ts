@@ -37,7 +37,9 @@ export const durableFirst: Invariant = {
 
 function judge({ key, body, method }: Sent, durable: OperationRecord | undefined): string | undefined {
   if (durable?.wire.value !== key) return `key ${key} was sent, and no synced record has it`;
-  if (!isUncertain(durable)) return `key ${key} was sent, and its synced record does not say that it may have been`;
+  // Somebody elsewhere, to whom the lease looked over, has decided about it while its attempt was being made ready.
+  const isDecided = durable.resolution !== undefined;
+  if (!isUncertain(durable) && !isDecided) return `key ${key} was sent, and its synced record does not say that it may have been`;
   const bytes = new TextDecoder().decode(durable.request.body);
   if (bytes !== body || durable.request.method !== method) return `key ${key} was sent with other bytes than recorded`;
   return undefined;
