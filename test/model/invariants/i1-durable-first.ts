@@ -39,7 +39,8 @@ function judge({ key, body, method }: Sent, durable: OperationRecord | undefined
   if (durable?.wire.value !== key) return `key ${key} was sent, and no synced record has it`;
   // Somebody elsewhere, to whom the lease looked over, has decided about it while its attempt was being made ready.
   const isDecided = durable.resolution !== undefined;
-  if (!isUncertain(durable) && !isDecided) return `key ${key} was sent, and its synced record does not say that it may have been`;
+  if (!isUncertain(durable) && !isDecided)
+    return `key ${key} was sent, and its synced record does not say that it may have been`;
   const bytes = new TextDecoder().decode(durable.request.body);
   if (bytes !== body || durable.request.method !== method) return `key ${key} was sent with other bytes than recorded`;
   return undefined;
