@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
+import { Overlaps, serve } from "./loopback.js";
 
 /** One request, as the server saw it. */
 export interface Arrival {
@@ -50,9 +51,8 @@ export async function startObservedServer(options: ObservedServerOptions = {}): 
   const arrivals: Arrival[] = [];
   const effects = new Map<string, number>();
   const stored = new Map<string, Stored>();
-  const open = new Map<string, number>();
   const holds = new Map<Moment, (arrival: Arrival) => unknown>();
-  let overlaps = 0;
+  const overlaps = new Overlaps();
   let refusal = { status: 0, times: 0, headers: {} };
 
   async function come(moment: Moment, arrival: Arrival): Promise<void> {
@@ -61,16 +61,9 @@ export async function startObservedServer(options: ObservedServerOptions = {}): 
     await hold?.(arrival);
   }
 
-  function enter(key: string, outgoing: ServerResponse): void {
-    const others = open.get(key) ?? 0;
-    if (others > 0) overlaps++;
-    open.set(key, others + 1);
-    outgoing.once("close", () => open.set(key, (open.get(key) ?? 1) - 1));
-  }
-
   async function handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const key = String(incoming.headers["idempotency-key"]);
-    enter(key, outgoing);
+    overlaps.enter(key, outgoing);
     const body = await buffer(incoming);
     const sha256 = createHash("sha256").update(body).digest("hex");
     const arrival = { key, sha256, order: orderOf(JSON.parse(body.toString())), at: performance.now() - startedAt };
@@ -108,27 +101,21 @@ export async function startObservedServer(options: ObservedServerOptions = {}): 
     outgoing.end(answer.body.slice(half));
   }
 
-  const server = createServer((incoming, outgoing) => {
+  const { url, close } = await serve((incoming, outgoing) => {
     // A client that dies in the middle of its request is none of the server's business.
     handle(incoming, outgoing).catch(() => outgoing.destroy());
   });
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  const { port } = server.address() as { port: number };
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
+    close,
     arrivals,
     effects,
     get overlaps() {
-      return overlaps;
+      return overlaps.count;
     },
     at: (moment, hold) => void holds.set(moment, hold),
     refuse: (code, times, headers = {}) => {
       refusal = { status: code, times, headers };
-    },
-    close: async () => {
-      const closed = new Promise((done) => server.close(done));
-      server.closeAllConnections();
-      await closed;
     },
   };
 }

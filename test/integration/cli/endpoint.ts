@@ -1,8 +1,7 @@
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { BURST } from "../../../src/cli/doctor/plan.js";
+import { serve } from "../../support/loopback.js";
 
 export interface Reply {
   readonly status: number;
@@ -44,7 +43,7 @@ export async function startEndpoint(
     effects += 1;
     return effects;
   };
-  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { method = "", url: path = "", headers } = request;
     const body = (await buffer(request)).toString();
     const one: Arrived = { method, path, headers, body, key: headers["idempotency-key"] as string | undefined };
@@ -55,10 +54,7 @@ export async function startEndpoint(
     response.writeHead(reply.status, reply.headers);
     response.end(reply.body);
   };
-  const server = createServer((request, response) => void serve(request, response));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url: origin, close } = await serve((request, response) => void respond(request, response));
   return {
     origin,
     url: `${origin}/transfers`,
@@ -66,11 +62,7 @@ export async function startEndpoint(
     get effects() {
       return effects;
     },
-    stop: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
+    stop: close,
   };
 }
 

@@ -1,5 +1,5 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { type Loopback, serve } from "../../support/loopback.js";
 
 export interface Seen {
   readonly method: string | undefined;
@@ -10,11 +10,8 @@ export interface Seen {
   readonly bytes: Buffer;
 }
 
-export interface HttpServer {
-  readonly url: string;
-  readonly port: number;
+export interface HttpServer extends Loopback {
   readonly requests: readonly Seen[];
-  close(): Promise<void>;
 }
 
 /** A real server that answers as told once a request's whole body has arrived. */
@@ -23,7 +20,7 @@ export async function startHttpServer(
   port = 0,
 ): Promise<HttpServer> {
   const requests: Seen[] = [];
-  const server = createServer(async (request, response) => {
+  const server = await serve(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const { method, url, headers, rawHeaders } = request;
@@ -31,17 +28,6 @@ export async function startHttpServer(
     const seen = { method, url, headers, rawHeaders, body: bytes.toString(), bytes };
     requests.push(seen);
     answer(seen, response, request);
-  });
-  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
-  const { port: taken } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${taken}`,
-    port: taken,
-    requests,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  }, port);
+  return { ...server, requests };
 }

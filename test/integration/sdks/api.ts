@@ -1,6 +1,6 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
+import { Overlaps, serve } from "../../support/loopback.js";
 
 /** One request, as the API saw it. */
 export interface Arrival {
@@ -69,17 +69,9 @@ export async function startApi(handle: Handle, contract: Partial<Contract> = {})
   const arrivals: Arrival[] = [];
   const effects: string[] = [];
   const remembered = new Map<string, { readonly bytes: Buffer; readonly answer: Answer }>();
-  const open = new Map<string, number>();
   let faults: Fault[] = [];
   const held: (() => void)[] = [];
-  let overlaps = 0;
-
-  function enter(key: string, response: ServerResponse): void {
-    const others = open.get(key) ?? 0;
-    if (others > 0) overlaps++;
-    open.set(key, others + 1);
-    response.once("close", () => open.set(key, (open.get(key) ?? 1) - 1));
-  }
+  const overlaps = new Overlaps();
 
   async function carryOut({ method, path, headers, bytes }: Arrival): Promise<Answer> {
     const body = method === "GET" || bytes.length === 0 ? null : new Uint8Array(bytes);
@@ -95,7 +87,7 @@ export async function startApi(handle: Handle, contract: Partial<Contract> = {})
   async function answer(arrival: Arrival, response: ServerResponse): Promise<Answer | undefined> {
     const { key, bytes } = arrival;
     if (key === undefined) return await carryOut(arrival);
-    enter(key, response);
+    overlaps.enter(key, response);
     const fault = faults.shift();
     if (fault === "busy") return await read(busy());
     if (fault instanceof Response) return await read(fault);
@@ -111,7 +103,7 @@ export async function startApi(handle: Handle, contract: Partial<Contract> = {})
     return response.destroyed ? undefined : answer;
   }
 
-  const server = createServer(async (request, response) => {
+  const { url, close } = await serve(async (request, response) => {
     const { method = "", url: path = "", headers } = request;
     const arrived = { method, path, headers, bytes: await buffer(request) };
     const arrival = { ...arrived, key: keyOf(arrived) };
@@ -119,25 +111,19 @@ export async function startApi(handle: Handle, contract: Partial<Contract> = {})
     const told = await answer(arrival, response);
     if (told) response.writeHead(told.status, Object.fromEntries(told.headers)).end(told.body);
   });
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     url,
+    close,
     arrivals,
     effects,
     get overlaps() {
-      return overlaps;
+      return overlaps.count;
     },
     script: (...given) => {
       faults = [...faults, ...given];
     },
     release: () => {
       for (const release of held.splice(0)) release();
-    },
-    close: async () => {
-      const closed = new Promise((done) => server.close(done));
-      server.closeAllConnections();
-      await closed;
     },
   };
 }
