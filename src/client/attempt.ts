@@ -185,7 +185,7 @@ function broken({ sent, answer }: Progress, env: AttemptEnvironment, error: unkn
   return sent === 0 ? unsent(error) : { ...unsent(error), health: "failed", made: true };
 }
 
-const foreign = new Error("samekey: another owner is signed in, or its time is over");
+const foreign = new Error("samekey: another owner is signed in, or its time or its lease is over");
 
 function unsent(error: unknown): AttemptResult {
   return { signal: { kind: "unsent" }, health: "unknown", error };

@@ -12,6 +12,8 @@ interface Held {
   readonly fence: number;
   readonly owner: string;
   readonly controller: AbortController;
+  /** When it runs out, as far as is known here. */
+  until: number;
 }
 
 /** The leases that this process holds: renewed while their work runs, and those of the dead ended. */
@@ -36,11 +38,17 @@ export class Leases {
   }
 
   /** Renews the record's lease until {@link release}; the answer aborts its work. */
-  hold({ id, fence, owner }: OperationRecord): AbortController {
+  hold({ id, fence, owner, lease }: OperationRecord): AbortController {
     const controller = new AbortController();
-    this.#held.set(id, { fence, owner, controller });
+    this.#held.set(id, { fence, owner, controller, until: lease?.until ?? 0 });
     void this.#renew();
     return controller;
+  }
+
+  /** Nobody else may have begun an attempt: it has not run out, however long this process was frozen. */
+  lasts({ id, fence }: OperationRecord): boolean {
+    const held = this.#held.get(id);
+    return held?.fence === fence && this.#options.clock.now() < held.until;
   }
 
   release({ id, fence }: OperationRecord): void {
@@ -90,9 +98,11 @@ export class Leases {
       await clock.sleep(LEASE / 3, undefined, true);
       FAULT: faultPoint("renew:before");
       const at = clock.now();
-      const extensions = [...this.#held].map(([id, { fence }]) =>
-        this.#journal.change(id, { type: "extend", at, fence, length: LEASE }),
-      );
+      const extensions = [...this.#held].map(async ([id, held]) => {
+        const { fence } = held;
+        const after = await this.#journal.change(id, { type: "extend", at, fence, length: LEASE });
+        if (after?.lease && after.fence === fence) held.until = after.lease.until;
+      });
       // A lease that cannot be renewed runs out; the promise does not rest on it.
       await Promise.allSettled(extensions);
       FAULT: faultPoint("renew:after");

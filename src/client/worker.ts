@@ -278,7 +278,7 @@ export class Worker {
   }
 
   async #attempt(record: OperationRecord, controller: AbortController): Promise<OperationRecord> {
-    const { options, platform, journal, owners, origins, gate } = this.#parts;
+    const { options, platform, journal, leases, owners, origins, gate } = this.#parts;
     const { clock } = options;
     const operation = this.operationOf(record);
     const startedAt = clock.now();
@@ -300,6 +300,7 @@ export class Worker {
           !this.closed &&
           !controller.signal.aborted &&
           owners.mayAct(owner) &&
+          leases.lasts(record) &&
           isTimely(record, clock.now(), this.serverTime(record)),
         controller,
       });

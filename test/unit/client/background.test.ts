@@ -65,6 +65,26 @@ describe("start and stop", () => {
     expect(browser.server.calls).toHaveLength(1);
   });
 
+  test("I7 who was frozen until another had taken over sends nothing any more", async () => {
+    const browser = createBrowser();
+    const frozen = createWatchedStore(browser.store);
+    let give = (): void => {};
+    const headers = (): Promise<Record<string, string>> => new Promise((resolve) => (give = () => resolve({})));
+    const one = browser.open({ operations, headers, attemptTimeout: "10m", store: frozen.store });
+    const two = browser.open({ operations, attemptTimeout: "10m" });
+    const sending = one.operation("transfer", { amount: 1 }).send();
+    await browser.clock.advance("1s");
+    frozen.break("update", () => new Promise(() => {}));
+    browser.server.script(delay("9m"));
+    two.start();
+    await browser.clock.advance("40s");
+    expect(browser.server.calls).toHaveLength(1);
+    frozen.mend("update");
+    give();
+    await browser.clock.until(sending);
+    expect(browser.server.calls).toHaveLength(1);
+  });
+
   test("a waiting send goes on at once where a drain that was stopped has left off", async () => {
     const app = createTestSdk({ operations });
     await save(app, 1);
