@@ -60,8 +60,8 @@ export function placeWords({ file, name, schema, databaseUrl }: PlaceOptions): s
 /** For a shell. */
 const quoted = (text: string): string => (/^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
-/** Lends the place that the options name to `work`. */
-export async function inPlace<T>(options: PlaceOptions, work: (place: Place) => Promise<T>): Promise<T> {
+/** Lends the place that the options name to `work`. A file that is not there is refused, but by who `makes` it. */
+export async function inPlace<T>(options: PlaceOptions, work: (place: Place) => Promise<T>, makes = false): Promise<T> {
   const { file, name } = options;
   const url = options.databaseUrl ?? (file === undefined ? process.env["DATABASE_URL"] || undefined : undefined);
   if (file !== undefined && options.databaseUrl !== undefined) bad("give either --file or --database-url");
@@ -79,7 +79,7 @@ export async function inPlace<T>(options: PlaceOptions, work: (place: Place) => 
   }
   const path = file === undefined ? defaultPath(name as string) : resolve(file);
   // To open it would be to make it.
-  if (!existsSync(path)) bad(`there is no file ${path}`);
+  if (!makes && !existsSync(path)) bad(`there is no file ${path}`);
   return lend(sqliteStore({ path }), name ?? "samekey", path, work);
 }
 

@@ -1,4 +1,4 @@
-import { createReadStream } from "node:fs";
+import { createReadStream, existsSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { Command } from "commander";
 import { bad } from "../../core/checks.js";
@@ -7,7 +7,7 @@ import type { Inserted } from "../../store.js";
 import { Exit } from "../exit.js";
 import { recordOfLine } from "../operations/lines.js";
 import { Progress } from "../operations/output.js";
-import { inPlace, type PlaceOptions, withPlace } from "../operations/place.js";
+import { inPlace, type Place, type PlaceOptions, withPlace } from "../operations/place.js";
 
 /** So many at once share a transaction. */
 const BATCH = 100;
@@ -41,7 +41,7 @@ interface Tally {
 async function act(file: string, options: ImportOptions): Promise<void> {
   const tally: Tally = { recorded: 0, there: 0, refused: 0 };
   const progress = new Progress();
-  await inPlace(options, async ({ store }) => {
+  const take = async ({ store }: Place): Promise<void> => {
     let batch: Promise<void>[] = [];
     let number = 0;
     const input = file === "-" ? process.stdin : createReadStream(file);
@@ -56,10 +56,10 @@ async function act(file: string, options: ImportOptions): Promise<void> {
       progress.tell(`${tally.recorded} recorded`);
     }
     await Promise.all(batch);
-  }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "ENOENT") throw error;
-    bad(`there is no file ${file}`);
-  });
+  };
+  // Before the store is made.
+  if (file !== "-" && !existsSync(file)) bad(`there is no file ${file}`);
+  await inPlace(options, take, true);
   progress.end();
   process.stdout.write(`${tally.recorded} recorded, ${tally.there} were there already, ${tally.refused} refused\n`);
   if (tally.refused > 0) throw new Exit(1);

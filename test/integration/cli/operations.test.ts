@@ -304,7 +304,6 @@ describe("samekey export and import", () => {
   async function carried(other: string, ...args: string[]): Promise<void> {
     const { stdout } = await samekey("export", "--bodies", "--file", file);
     await writeFile(join(directory, "lines"), stdout);
-    await inStore(async () => {}, other);
     const { code, stderr } = await samekey("import", join(directory, "lines"), "--moved", "--file", other, ...args);
     expect([code, stderr]).toEqual([0, ""]);
   }
@@ -348,7 +347,6 @@ describe("samekey export and import", () => {
     const good = (await samekey("export", "--bodies", "--file", file)).stdout.trim();
     const bad = JSON.stringify({ ...JSON.parse(good), key: "no key" });
     const other = join(directory, "other.sqlite");
-    await inStore(async () => {}, other);
     const lines = [bad, "nonsense", "{}", good].join("\n");
     const { code, stdout, stderr } = await start(["import", "-", "--moved", "--file", other], {}, lines).ended;
     expect(code).toBe(1);
@@ -472,7 +470,6 @@ describe("samekey resume", () => {
     await recorded({ ...at(server.url), keyAt, createdAt: keyAt, nextAttemptAt: keyAt });
     const { stdout } = await samekey("export", "--bodies", "--file", file);
     await rm(file);
-    await inStore(async () => {});
     await start(["import", "-", "--moved", "--file", file], {}, stdout).ended;
     const resumed = await samekey("resume", "--sdk", await program(server.url), "--json");
     expect([resumed.code, JSON.parse(resumed.stdout)]).toMatchObject([1, { unresolved: 1, remaining: 0 }]);
