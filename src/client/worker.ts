@@ -113,8 +113,9 @@ export class Worker {
   begin(record: OperationRecord): OperationRecord {
     const { options, holder, discovery } = this.#parts;
     const at = options.clock.now();
-    // The claim may have waited for its turn, and another have been quicker.
-    if (this.closed || this.#isTaken(record.id) || isHeld(record, at)) return record;
+    // The claim may have waited for its turn, and another have been quicker: it holds it, or has put it off since.
+    const isPutOff = record.state === "pending" && !record.lease && !isDue(record, at);
+    if (this.closed || this.#isTaken(record.id) || isHeld(record, at) || isPutOff) return record;
     const serverAt = this.serverTime(record);
     const hook = this.operationOf(record).hooked;
     const claim = { type: "claim", at, serverAt, holder: holder.id, length: LEASE, hook } as const;

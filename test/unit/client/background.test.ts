@@ -65,6 +65,25 @@ describe("start and stop", () => {
     expect(browser.server.calls).toHaveLength(1);
   });
 
+  test("a claim that waited in the store keeps to a Retry-After that was told meanwhile", async () => {
+    const browser = createBrowser();
+    const waiting = createWatchedStore(browser.store);
+    const [one, two] = [browser.open({ operations }), browser.open({ operations, store: waiting.store })];
+    await browser.clock.until(one.operation("transfer", { amount: 1 }, { id: "op-1" }).save());
+    waiting.break("claim", async (claim) => {
+      await browser.clock.sleep(20_000);
+      return claim();
+    });
+    browser.server.script(status(503, { headers: { "retry-after": "60" } }));
+    two.start();
+    await browser.clock.advance("15s");
+    one.start();
+    await browser.clock.advance("30s");
+    expect(browser.server.calls).toHaveLength(1);
+    await browser.clock.advance("5m");
+    expect(browser.server.calls).toHaveLength(2);
+  });
+
   test("I7 who was frozen until another had taken over sends nothing any more", async () => {
     const browser = createBrowser();
     const frozen = createWatchedStore(browser.store);
