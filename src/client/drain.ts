@@ -88,7 +88,7 @@ export class Drain {
     if (this.#started || this.#parts.worker.closed) return;
     this.#started = true;
     void this.#welcome(undefined);
-    this.#run();
+    void this.#run();
   }
 
   stop(): void {
@@ -146,7 +146,7 @@ export class Drain {
   #errand(request: ResumeRequest, until: number): Promise<void> {
     return new Promise((finish) => {
       this.#errands.add({ request, until, finish });
-      this.#run();
+      void this.#run();
       this.kick();
     });
   }
@@ -177,43 +177,44 @@ export class Drain {
     return !this.#parts.worker.closed && (this.#started || this.#errands.size > 0);
   }
 
-  #run(): void {
+  async #run(): Promise<void> {
     if (this.#looping) return;
     this.#looping = true;
     const stopWaking = this.#parts.platform.onWake(() => this.kick());
-    void this.#loop().finally(() => {
+    try {
+      while (this.#wanted()) await this.#turn();
+    } finally {
+      // In the same step as the last look at who wants it: whoever came between the two would wait for ever.
       this.#looping = false;
       stopWaking();
       for (const errand of this.#errands) errand.finish();
-    });
+    }
   }
 
-  async #loop(): Promise<void> {
+  async #turn(): Promise<void> {
     const { options, platform } = this.#parts;
-    while (this.#wanted()) {
-      this.#stale = false;
-      let next: number | undefined;
-      let isUnknown = false;
-      try {
-        const idle = { busy: false, full: false, next: undefined };
-        const found = platform.isOffline() ? idle : await this.#parts.worker.track(this.#round());
-        if (found.busy) continue;
-        isUnknown = found.full;
-        next = found.next;
-      } catch (error) {
-        isUnknown = true;
-        this.#report(error);
-      }
-      const now = options.clock.now();
-      for (const errand of this.#errands) {
-        const isIdle = !isUnknown && this.#parts.worker.busy === 0 && (next === undefined || next > errand.until);
-        if (isIdle && !this.#stale) errand.finish();
-      }
-      if (!this.#wanted() || this.#stale) continue;
-      if (this.#started) await this.#tidy(now);
-      if (this.#stale) continue;
-      await this.#sleep(Math.max(0, Math.min((next ?? Number.POSITIVE_INFINITY) - now, platform.pollEvery)));
+    this.#stale = false;
+    let next: number | undefined;
+    let isUnknown = false;
+    try {
+      const idle = { busy: false, full: false, next: undefined };
+      const found = platform.isOffline() ? idle : await this.#parts.worker.track(this.#round());
+      if (found.busy) return;
+      isUnknown = found.full;
+      next = found.next;
+    } catch (error) {
+      isUnknown = true;
+      this.#report(error);
     }
+    const now = options.clock.now();
+    for (const errand of this.#errands) {
+      const isIdle = !isUnknown && this.#parts.worker.busy === 0 && (next === undefined || next > errand.until);
+      if (isIdle && !this.#stale) errand.finish();
+    }
+    if (!this.#wanted() || this.#stale) return;
+    if (this.#started) await this.#tidy(now);
+    if (this.#stale) return;
+    await this.#sleep(Math.max(0, Math.min((next ?? Number.POSITIVE_INFINITY) - now, platform.pollEvery)));
   }
 
   /** Claims what is due and sets it to work; does not wait for it. */
