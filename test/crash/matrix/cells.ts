@@ -7,6 +7,12 @@ export type Place = FaultPoint | Moment;
 
 export const PLACES: readonly Place[] = [...FAULT_POINTS, ...MOMENTS];
 
+/** A file has them; IndexedDB makes its database in one step of its own. */
+const ofFiles: readonly Place[] = ["open:created", "open:wal", "migrate:commit", "migrate:committed"];
+
+/** Where a tab can be ended. */
+export const TAB_PLACES: readonly Place[] = PLACES.filter((place) => !ofFiles.includes(place));
+
 /** What the lives of a cell are like, so that they come to its place. */
 export interface Setting {
   /** Orders of each life; with `+` in one lane. */

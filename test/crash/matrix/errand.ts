@@ -35,18 +35,16 @@ export type Recovery = "resume" | "start" | "ask again";
 
 export type Driver = "better-sqlite3" | "node:sqlite";
 
-/** What one life of the process is to do. */
+/** What one life is to do. */
 export interface Errand {
   readonly url: string;
+  /** Names the store. */
   readonly path: string;
-  readonly driver: Driver;
   /** Where it ends, and at which arrival there. */
   readonly end?: { readonly point: FaultPoint; readonly hit: number } | undefined;
   readonly recovery: Recovery;
   /** Since `from`, its clock goes so many times as fast. */
   readonly clock: { readonly from: number; readonly speed: number };
-  /** Planted, for the tests of the tests: how little is synced where everything should be. */
-  readonly synced?: "normal" | "off" | undefined;
   /** Whether what is settled is dropped at once. */
   readonly prunes: boolean;
   /** Orders of earlier lives, finished first. */
@@ -54,6 +52,13 @@ export interface Errand {
   readonly orders: readonly Order[];
   /** Orders that succeeded in earlier lives, asked for once more: nothing is sent. */
   readonly again: readonly Order[];
+}
+
+/** What one life of a process is to do. */
+export interface ProcessErrand extends Errand {
+  readonly driver: Driver;
+  /** Planted, for the tests of the tests: how little is synced where everything should be. */
+  readonly synced?: "normal" | "off" | undefined;
 }
 
 /** What it tells, each before it goes on. */

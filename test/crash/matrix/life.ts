@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import process from "node:process";
 import { createInterface } from "node:readline";
-import type { Errand, Told } from "./errand.js";
+import type { ProcessErrand, Told } from "./errand.js";
 
 /** The program under test, and what runs it. */
 export interface Program {
@@ -31,7 +31,7 @@ const PATIENCE = 60_000;
 const LAST = 10;
 
 /** Lets the program live once. `ended` rejects when it fails, or hangs. */
-export function live({ node, path, env }: Program, errand: Errand): Life {
+export function live({ node, path, env }: Program, errand: ProcessErrand): Life {
   const child = spawn(node, ["--disable-warning=ExperimentalWarning", path, JSON.stringify(errand)], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, ...env },

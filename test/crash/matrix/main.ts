@@ -4,7 +4,8 @@ import { join } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { buildLibrary, Disk } from "../power-loss/disk.js";
-import { PLACES } from "./cells.js";
+import { ENDS, Tabs } from "../tabs/tabs.js";
+import { PLACES, TAB_PLACES } from "./cells.js";
 import type { Driver } from "./errand.js";
 import { runProcesses } from "./run-cell.js";
 import { runRandom } from "./run-random.js";
@@ -12,10 +13,11 @@ import { runRandom } from "./run-random.js";
 const usage = `
 Ends a process at every fault point and at every moment that the server can see, again and again, and compares.
 
-  --trials 200             kills of each cell
+  --trials 200             kills of each cell; 20 with --tabs
   --point settle:before    these cells only; \`settle\` for all that begin so (may be repeated)
   --store better-sqlite3   or node:sqlite (may be repeated)
   --random                 at random instants instead, from outside, several processes on one file
+  --tabs                   tabs in Chromium instead, closed and crashed, on IndexedDB
   --power-loss             and with them the power, so that what was not synced is lost (Linux, needs gcc)
   --processes 2            with --random, how many
   --seed 1
@@ -43,25 +45,28 @@ export interface Surroundings {
   readonly worker: string;
   /** Source of the library that keeps what is not synced from the disk. */
   readonly powerLoss: string;
+  /** The script of the page that lives in a tab. */
+  readonly page: () => Promise<string>;
   readonly nodeOf: (driver: string) => string | undefined;
 }
 
 /** Runs what the command line asks for. Resolves to whether all is well. */
-export async function main({ worker, powerLoss, nodeOf }: Surroundings): Promise<boolean> {
+export async function main({ worker, powerLoss, page, nodeOf }: Surroundings): Promise<boolean> {
   const { values: given } = parseArgs({
     options: {
       ...{ trials: single, seed: single, jobs: single, processes: single, point: repeated, store: repeated },
-      ...{ random: flag, "power-loss": flag, help: flag },
+      ...{ random: flag, "power-loss": flag, tabs: flag, help: flag },
     },
   });
   if (given.help) {
     console.log(usage);
     return true;
   }
-  const trials = Number(given.trials ?? 200);
+  const trials = Number(given.trials ?? (given.tabs ? 20 : 200));
   const seed = Number(given.seed ?? 1);
-  const places = PLACES.filter((place) => given.point?.some((name) => `${place}:`.startsWith(`${name}:`)) ?? true);
-  if (places.length === 0) throw new Error(`unknown point; there are: ${PLACES.join(" ")}`);
+  const all = given.tabs ? TAB_PLACES : PLACES;
+  const places = all.filter((place) => given.point?.some((name) => `${place}:`.startsWith(`${name}:`)) ?? true);
+  if (places.length === 0) throw new Error(`unknown point; there are: ${all.join(" ")}`);
   const rows: Row[] = [];
   const counts = new Map<number, number>();
   const startedAt = performance.now();
@@ -98,7 +103,26 @@ export async function main({ worker, powerLoss, nodeOf }: Surroundings): Promise
     });
   }
 
-  const jobs = (given.store ?? ["better-sqlite3"]).flatMap(jobsOf);
+  /** One tab lives at a time, so each cell has a Chromium of its own. */
+  async function jobsInTabs(): Promise<Job[]> {
+    const script = await page();
+    return places.flatMap((place, index) =>
+      ENDS.map((end): Job => {
+        const name = `tab ${end} ${place}`;
+        const run = async (onTrial: (done: number) => void): Promise<Row> => {
+          const tabs = await Tabs.open(script);
+          try {
+            return { name, ...(await tabs.runCell({ place, end, trials, seed: seed * 1_000 + index, onTrial })) };
+          } finally {
+            await tabs.close();
+          }
+        };
+        return { name, run };
+      }),
+    );
+  }
+
+  const jobs = given.tabs ? await jobsInTabs() : (given.store ?? ["better-sqlite3"]).flatMap(jobsOf);
 
   function progress(): void {
     const kills = [...counts.values()].reduce((sum, count) => sum + count, 0);

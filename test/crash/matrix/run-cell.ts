@@ -14,8 +14,7 @@ export interface CellOptions {
   readonly start: (errand: Errand) => Life;
   readonly server: Server;
   readonly place: Place;
-  readonly driver: Driver;
-  /** How often the process is ended. */
+  /** How often it is ended. */
   readonly trials: number;
   readonly seed: number;
   readonly onTrial?: ((done: number) => void) | undefined;
@@ -23,6 +22,7 @@ export interface CellOptions {
 
 export interface ProcessCellOptions extends Omit<CellOptions, "start" | "server"> {
   readonly program: Program;
+  readonly driver: Driver;
 }
 
 export interface CellReport {
@@ -62,10 +62,10 @@ export async function runCell(options: CellOptions): Promise<CellReport> {
 }
 
 /** A cell whose lives are processes, with a server of its own. */
-export async function runProcesses({ program, ...options }: ProcessCellOptions): Promise<CellReport> {
+export async function runProcesses({ program, driver, ...options }: ProcessCellOptions): Promise<CellReport> {
   const server = await startServer();
   try {
-    return await runCell({ ...options, server, start: (errand) => live(program, errand) });
+    return await runCell({ ...options, server, start: (errand) => live(program, { ...errand, driver }) });
   } finally {
     await server.close();
   }
@@ -105,7 +105,7 @@ class Cell {
   }
 
   async live(how: "undisturbed" | "ended" | "last" = "undisturbed"): Promise<void> {
-    const { start, server, place, driver } = this.#options;
+    const { start, server, place } = this.#options;
     const setting = settingOf(place);
     const fresh = how === "last" ? [] : this.#draw(setting.orders);
     // In a file that has been made before, the places where it is made are not come to.
@@ -126,7 +126,6 @@ class Cell {
     const life = start({
       url: server.url,
       path,
-      driver,
       end,
       recovery: how === "last" ? "resume" : pick(this.#random, RECOVERIES),
       clock: { from: this.#from, speed: setting.speed ?? 1 },

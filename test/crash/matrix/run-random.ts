@@ -7,7 +7,7 @@ import type { Disk } from "../power-loss/disk.js";
 import { readRecords } from "../power-loss/stands.js";
 import { Books } from "./books.js";
 import type { Setting } from "./cells.js";
-import type { Driver, Errand, Order } from "./errand.js";
+import type { Driver, Order, ProcessErrand } from "./errand.js";
 import { live, type Program } from "./life.js";
 import { drawOrders, hasRecovered, pick, RECOVERIES } from "./run-cell.js";
 import { startServer } from "./server.js";
@@ -22,7 +22,7 @@ export interface RandomOptions {
   readonly seed: number;
   /** A disk that loses power whenever processes are ended, all at once. */
   readonly disk?: Disk | undefined;
-  readonly synced?: Errand["synced"];
+  readonly synced?: ProcessErrand["synced"];
   readonly onTrial?: ((done: number) => void) | undefined;
 }
 

@@ -4,6 +4,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { bundle } from "../../../examples/bundle.js";
 import { node24 } from "../../../scripts/node24.mjs";
+import { bundlePage } from "../tabs/bundle-page.js";
 
 const sources = ["main.ts", "worker.ts"].map((path) => fileURLToPath(new URL(path, import.meta.url)));
 const { directory, remove } = await bundle(...sources);
@@ -18,4 +19,4 @@ function nodeOf(driver) {
 
 const { main } = await import(join(directory, "main.js"));
 const powerLoss = fileURLToPath(new URL("../power-loss/power-loss.c", import.meta.url));
-process.exitCode = (await main({ worker: join(directory, "worker.js"), powerLoss, nodeOf })) ? 0 : 1;
+process.exitCode = (await main({ worker: join(directory, "worker.js"), powerLoss, page: bundlePage, nodeOf })) ? 0 : 1;

@@ -5,12 +5,12 @@ import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { type SqliteDriverOption, type SqliteStatement, sqliteStore } from "samekey/stores/sqlite";
-import type { Errand } from "./errand.js";
+import type { ProcessErrand } from "./errand.js";
 import { lead } from "./program.js";
 
-const errand: Errand = JSON.parse(process.argv[2] ?? "");
+const errand: ProcessErrand = JSON.parse(process.argv[2] ?? "");
 
-function driverOf({ driver, synced }: Errand): SqliteDriverOption {
+function driverOf({ driver, synced }: ProcessErrand): SqliteDriverOption {
   if (!synced) return driver;
   return (file) => {
     const database = new Database(file);
