@@ -35,6 +35,20 @@ describe("start and stop", () => {
     expect(app.server.effects).toHaveLength(5);
   });
 
+  test("start drives what is saved later, however soon it comes while a resume ends", async () => {
+    for (let steps = 0; steps < 20; steps++) {
+      const app = createTestSdk({ operations });
+      const resumed = app.sdk.resume().then(async () => {
+        for (let step = 0; step < steps; step++) await undefined;
+        app.sdk.start();
+      });
+      await app.until(resumed);
+      void app.sdk.operation("transfer", { amount: 1 }).save();
+      await app.advance(0);
+      expect([steps, app.server.effects.length]).toEqual([steps, 1]);
+    }
+  });
+
   test("I7 a long attempt in one tab is left alone by another: its lease is renewed", async () => {
     const browser = createBrowser();
     const [one, two] = [browser.open({ operations, attemptTimeout: "10m" }), browser.open({ operations })];
