@@ -36,8 +36,10 @@ export class Tabs {
 
   /** @param script - the page's, from `bundlePage` */
   static async open(script: string): Promise<Tabs> {
+    const found = await findChromium();
+    if (!found) throw new Error("no Chromium found: set CHROMIUM_PATH, or run `npx playwright install chromium`");
     const profile = await mkdtemp(join(tmpdir(), "samekey-profile-"));
-    const context = await chromium.launchPersistentContext(profile, { ...(await findChromium()) });
+    const context = await chromium.launchPersistentContext(profile, { ...found });
     const devtools = await context.browser()?.newBrowserCDPSession();
     if (!devtools) throw new Error("this Chromium cannot be asked for its processes");
     return new Tabs(script, profile, context, devtools);
@@ -122,7 +124,7 @@ export class Tabs {
   async #crash(page: Page): Promise<void> {
     const crashed = page.waitForEvent("crash", { timeout: PATIENCE });
     const { processInfo } = await this.#devtools.send("SystemInfo.getProcessInfo");
-    for (const { type, id } of processInfo) if (type === "renderer") process.kill(id, "SIGKILL");
+    for (const { type, id } of processInfo) if (type === "renderer") killIfThere(id);
     await crashed;
     await page.close();
   }
@@ -136,5 +138,14 @@ export class Tabs {
     const isScript = request.url === "/page.js";
     response.writeHead(200, { "content-type": isScript ? "text/javascript" : "text/html" });
     response.end(isScript ? this.#script : html);
+  }
+}
+
+/** The renderer of a tab that was closed before may just be leaving. */
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }
 }
