@@ -40,7 +40,7 @@ export type {
 export type { WrapFetchOptions, WrappedFetch } from "./client/wrap-fetch.js";
 export type { Answer, Verdict } from "./core/classify.js";
 export type { Duration } from "./core/durations.js";
-export type { Profile, ProfileRequest, ProfileRoute, ProfileTerms } from "./core/profile.js";
+export type { ApiReader, Finding, Profile, ProfileRequest, ProfileRoute, ProfileTerms } from "./core/profile.js";
 export type { Random } from "./core/random.js";
 export type {
   AttemptEntry,

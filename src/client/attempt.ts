@@ -7,10 +7,10 @@ import type { BlockedBy, OperationRecord, StoredResponse } from "../core/record.
 import { parseHttpDate } from "../core/retry-after.js";
 import { MisuseError } from "../errors.js";
 import type { Clock } from "../store.js";
+import { headersFor } from "./headers.js";
 import type { ResolvedOperation } from "./options.js";
 import type { Health } from "./origins.js";
 import { storableHeaders } from "./result.js";
-import type { HeaderMap } from "./types.js";
 
 /** What one attempt needs from its surroundings. */
 export interface AttemptEnvironment {
@@ -105,7 +105,8 @@ export function attempt(record: OperationRecord, env: AttemptEnvironment): Promi
 
 async function send(record: OperationRecord, env: AttemptEnvironment, progress: Progress): Promise<AttemptResult> {
   const { signal } = env.controller;
-  const headers = await attemptHeaders(record, env);
+  const asking = { ...env, url: record.request.url, signal };
+  const headers = await headersFor(record, asking);
   if (headers === null) return { ...unsent(undefined), block: "credentials" };
   if (record.request.dropped.some((name) => !headers.has(name))) return { ...unsent(undefined), block: "headers" };
   const { request, wire } = record;
@@ -242,52 +243,4 @@ async function readWhole(response: Response, progress: Progress, env: AttemptEnv
     response: { status, headers: storableHeaders(headers), body, replayed: isReplay(headers, replayHeaders) },
     ...(serverDate !== undefined && { serverDate }),
   };
-}
-
-async function attemptHeaders(record: OperationRecord, env: AttemptEnvironment): Promise<Headers | null> {
-  const { signal } = env.controller;
-  const { request, owner, name, id } = record;
-  const headers = new Headers(request.headers);
-  const isBase = record.origin === env.baseOrigin;
-  merge(headers, env.transient);
-  if (env.operation.headers && isBase) {
-    const given = await env.operation.headers({ owner, name, url: request.url, id, attempt: record.attempts, signal });
-    if (given === null) return null;
-    merge(headers, toHeaders(given, "headers()", record));
-  }
-  if (request.contentType !== undefined) headers.set("content-type", request.contentType);
-  // With cookies the browser decides who is asking; this lets the server compare.
-  if (isBase && request.credentials && request.credentials !== "omit")
-    headers.set("samekey-owner", encodeURIComponent(owner));
-  return headers;
-}
-
-/** What the platform sets by itself: it refuses them on every attempt, with an error that passes for a lost one. */
-const ofPlatform = /^(content-length|transfer-encoding|connection|host|keep-alive|upgrade|te|trailer|expect)$/i;
-
-/**
- * Headers as a program gave them. The platform's own error is not passed on: it quotes the value.
- *
- * @throws MisuseError `bad_option`, naming the header
- */
-export function toHeaders(given: HeaderMap | Headers | undefined, what: string, record?: OperationRecord): Headers {
-  const headers = new Headers();
-  if (given !== undefined && typeof given !== "object") {
-    throw new MisuseError("bad_option", { detail: `\`${what}\` is no object of headers`, record });
-  }
-  for (const [name, value] of given instanceof Headers ? given : Object.entries(given ?? {})) {
-    try {
-      if (value === undefined) continue;
-      if (ofPlatform.test(name)) throw name;
-      headers.append(name, value);
-    } catch {
-      const detail = `\`${what}\` holds a header ${JSON.stringify(name)} whose name or value no program can send`;
-      throw new MisuseError("bad_option", { detail, record });
-    }
-  }
-  return headers;
-}
-
-function merge(into: Headers, from: Headers | undefined): void {
-  for (const [name, value] of from ?? []) into.set(name, value);
 }

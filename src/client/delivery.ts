@@ -1,31 +1,39 @@
 import { faultPoint } from "../core/fault-point.js";
 import type { OperationRecord } from "../core/record.js";
 import { transition } from "../core/transition.js";
+import { type ReaderParts, readerOf } from "./api-reader.js";
 import type { Journal } from "./journal.js";
-import type { ResolvedOperation, ResolvedOptions } from "./options.js";
+import type { ResolvedOperation } from "./options.js";
 
 const RETRY = 1_000;
 const RETRY_CAP = 15 * 60_000;
 
+/** What hooks are called with. */
+export interface DeliveryParts extends ReaderParts {
+  readonly journal: Journal;
+}
+
 /**
- * Hands a claimed record that has an outcome to its operation's hooks: `reconcile` may resolve an unknown outcome,
- * `settled` is told. Whatever throws is called again later, so that `settled` gets every record at least once.
+ * Hands a claimed record that has an outcome to its operation's hooks: `reconcile`, its own or its profile's, may resolve
+ * an unknown outcome, `settled` is told. Whatever throws is called again later, so that `settled` gets every record at
+ * least once.
  */
 export async function deliver(
   record: OperationRecord,
   operation: ResolvedOperation,
-  options: ResolvedOptions,
-  journal: Journal,
+  parts: DeliveryParts,
 ): Promise<OperationRecord> {
+  const { journal, options } = parts;
   const { clock, log } = options;
-  const { reconcile, settled } = operation.options;
+  const { settled } = operation.options;
+  const reconcile = operation.options.reconcile ?? operation.profile?.reconcile;
   const { id, name, fence } = record;
   try {
     // Left for a deploy that declares the operation: its hook may be owed this record.
     if (!operation.declared) throw undeclared;
     let resolved = record;
     if (reconcile && record.state === "unresolved" && !record.resolution) {
-      const outcome = await reconcile(record);
+      const outcome = await reconcile(record, readerOf(record, operation, parts));
       if (outcome === "applied" || outcome === "not-applied") {
         const event = { type: "reconcile", at: clock.now(), outcome, hook: settled !== undefined } as const;
         // It answers for the attempts that there were when it was asked, and for none that was made since.

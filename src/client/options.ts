@@ -182,7 +182,7 @@ function resolveOperation(
     name,
     definition,
     declared: definition !== undefined,
-    hooked: definition === undefined || settled !== undefined || reconcile !== undefined,
+    hooked: definition === undefined || Boolean(settled ?? reconcile ?? profile?.reconcile),
     options: mine,
     rules: {
       json: true,

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Duration } from "../core/durations.js";
-import type { Profile } from "../core/profile.js";
+import type { ApiReader, Finding, Profile } from "../core/profile.js";
 import type { Random } from "../core/random.js";
 import type { OperationRecord } from "../core/record.js";
 import type { CallerTransaction, Clock, Store } from "../store.js";
@@ -89,8 +89,11 @@ export interface OperationOptions<Body, Result, Failure> extends SharedOptions {
   readonly unprocessable?: "misused" | "rejected" | undefined;
   /** Called at least once for every settled or unresolved record, across restarts, until it resolves. */
   readonly settled?: ((record: OperationRecord) => Awaitable<unknown>) | undefined;
-  /** Asks the API whether an operation of unknown outcome was applied. */
-  readonly reconcile?: ((record: OperationRecord) => Awaitable<"applied" | "not-applied" | "unknown">) | undefined;
+  /**
+   * Asks the API whether an operation of unknown outcome was applied, with `api.get`: as the operation's owner, with fresh
+   * credentials. Where it throws it is asked again later. @defaultValue the profile's own look-up, where it has one
+   */
+  readonly reconcile?: ((record: OperationRecord, api: ApiReader) => Awaitable<Finding>) | undefined;
 }
 
 /** One declared operation; made by {@link post}, {@link put}, {@link patch} or {@link del}. */

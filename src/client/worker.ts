@@ -131,14 +131,14 @@ export class Worker {
 
   /** Works on a record that was claimed here: its attempt, which holds a slot, then its hooks. */
   async work(record: OperationRecord): Promise<OperationRecord> {
-    const { leases, options, journal, discovery } = this.#parts;
+    const { leases, discovery } = this.#parts;
     void discovery.refresh();
     const controller = leases.hold(record);
     if (this.closed) controller.abort(closing());
     try {
       const after = record.mark ? await this.track(this.#attempt(record, controller)) : record;
       const owed = after.fence === record.fence && after.lease && hasOutcome(after) && !after.delivered;
-      return owed ? await deliver(after, this.operationOf(after), options, journal) : after;
+      return owed ? await deliver(after, this.operationOf(after), this.#parts) : after;
     } finally {
       leases.release(record);
       this.wake(record.id);

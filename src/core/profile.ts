@@ -1,7 +1,7 @@
 import { bad, checkOptions, functionOption, headerNames, oneOf, positive, wholeNumber } from "./checks.js";
 import type { Answer, Verdict } from "./classify.js";
 import type { Duration } from "./durations.js";
-import type { Wire } from "./record.js";
+import type { OperationRecord, Wire } from "./record.js";
 
 /** What a profile may say of some of an API's endpoints in another way. */
 export interface ProfileTerms {
@@ -32,6 +32,18 @@ export interface ProfileRequest {
   readonly uncertain: boolean;
   /** When the answer was read, in milliseconds since the Unix epoch. */
   readonly now: number;
+}
+
+/** What a look at the API found out about an operation. */
+export type Finding = "applied" | "not-applied" | "unknown";
+
+/** Reads from the API of an operation. */
+export interface ApiReader {
+  /**
+   * `GET`, at the operation's origin, as its owner and with fresh credentials; the whole answer within `attemptTimeout`.
+   * Redirects are not followed. Rejects where there are no credentials, or no answer.
+   */
+  get(url: string): Promise<Response>;
 }
 
 /** The contract of a real API, as far as it differs from the default. */
@@ -73,6 +85,11 @@ export interface Profile extends ProfileTerms {
    * same attempt, and what it holds is the result. Where there is nothing to read, the answer itself goes to `read`.
    */
   readonly lookUp?: ((answer: Answer, request: ProfileRequest) => string | undefined) | undefined;
+  /**
+   * Asks the API whether an operation of unknown outcome was applied, where the operation has no `reconcile` of its own.
+   * `not-applied` frees the intent, so say it only where the API cannot still be about to apply it.
+   */
+  readonly reconcile?: ((record: OperationRecord, api: ApiReader) => Finding | PromiseLike<Finding>) | undefined;
 }
 
 /** The terms of one endpoint. */
@@ -105,7 +122,7 @@ export function placeOf(profile: Profile | undefined): Pick<Wire, "place" | "nam
 }
 
 const terms = "retention methods dedupes keyLength gap";
-const known = `name header bodyField queryParameter quoted key keyFormat firstSentHeader streamField attemptTimeout routes keepHeaders ignoreHeaders replayHeaders read lookUp ${terms}`;
+const known = `name header bodyField queryParameter quoted key keyFormat firstSentHeader streamField attemptTimeout routes keepHeaders ignoreHeaders replayHeaders read lookUp reconcile ${terms}`;
 
 /**
  * The contract of an API, checked as far as it is given.
@@ -119,6 +136,7 @@ export function checkProfile<P extends Profile | undefined>(profile: P, option: 
   oneOf(profile.key, `${option}.key`, "v7 v4");
   functionOption(profile.read, `${option}.read`);
   functionOption(profile.lookUp, `${option}.lookUp`);
+  functionOption(profile.reconcile, `${option}.reconcile`);
   for (const field of ["keepHeaders", "ignoreHeaders", "replayHeaders"] as const)
     headerNames(profile[field], `${option}.${field}`);
   if (typeof header === "string") headerNames([header], `${option}.header`);

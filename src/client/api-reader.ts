@@ -1,0 +1,46 @@
+import type { ApiReader } from "../core/profile.js";
+import type { OperationRecord } from "../core/record.js";
+import { headersFor } from "./headers.js";
+import type { ResolvedOperation, ResolvedOptions } from "./options.js";
+import type { Owners } from "./owners.js";
+
+/** What reading is done with. */
+export interface ReaderParts {
+  readonly options: ResolvedOptions;
+  readonly owners: Owners;
+  readonly fetch: typeof globalThis.fetch;
+  readonly baseOrigin: () => string | undefined;
+}
+
+/** Reads from the API of a record, as its owner and with his credentials. */
+export function readerOf(record: OperationRecord, operation: ResolvedOperation, parts: ReaderParts): ApiReader {
+  const { options, owners, fetch } = parts;
+  const get = async (place: string): Promise<Response> => {
+    const url = URL.canParse(place, record.request.url) ? new URL(place, record.request.url) : undefined;
+    // Credentials go nowhere else.
+    if (url?.origin !== record.origin) throw new Error(`samekey: ${place} is not at ${record.origin}`);
+    const { signal, disarm } = timeLimit(options, operation.attemptTimeout);
+    try {
+      const asking = { operation, baseOrigin: parts.baseOrigin(), url: url.href, signal };
+      const headers = await headersFor(record, asking);
+      if (!headers || !owners.mayAct(record.owner)) throw new Error("samekey: there are no credentials to read with");
+      headers.delete("content-type");
+      const { credentials } = record.request;
+      const init: RequestInit = { headers, redirect: "manual", signal, ...(credentials && { credentials }) };
+      const response = await fetch(url.href, init);
+      // To its last byte within the time.
+      await response.clone().arrayBuffer();
+      return response;
+    } finally {
+      disarm();
+    }
+  };
+  return Object.freeze({ get });
+}
+
+function timeLimit({ clock }: ResolvedOptions, ms: number): { signal: AbortSignal; disarm: () => void } {
+  const [late, done] = [new AbortController(), new AbortController()];
+  const abort = (): void => late.abort(new DOMException(`no whole answer within ${ms} ms`, "TimeoutError"));
+  clock.sleep(ms, done.signal, true).then(abort, () => {});
+  return { signal: late.signal, disarm: () => done.abort() };
+}
