@@ -7,7 +7,7 @@ import { fate, type Transfer } from "./kit.js";
 const place = "/account_transfers";
 
 /** A bank whose list holds what was done under the key that it is asked for, as soon as `isUp`. */
-function createBank({ lists = true, isUp = () => true } = {}) {
+function createBank({ lists = true, isUp = (): boolean => true } = {}) {
   const session: { owner: string | undefined } = { owner: "alice" };
   const told: string[] = [];
   const app = createTestSdk({
