@@ -14,7 +14,7 @@ export interface SdkEvents {
   settled: OperationRecord;
   /** Given up with the outcome unknown. */
   unresolved: OperationRecord;
-  /** Someone else is signed in than at the last look. */
+  /** Someone else is signed in than at the last look, or `previous` signed out, here or in another tab. */
   ownerchange: { readonly owner: string | undefined; readonly previous: string | undefined };
   /** The browser evicted the store: operations recorded before are forgotten. */
   storereset: { readonly name: string };

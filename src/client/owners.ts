@@ -61,6 +61,9 @@ export class Owners {
   signOut(owner: string): void {
     this.#signedOut = owner;
     this.#grants.delete(owner);
+    // Told in any case: whoever asked a moment ago who is signed in may be about to act for him.
+    this.#looked = true;
+    this.#last = owner;
     this.present();
   }
 

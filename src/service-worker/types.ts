@@ -11,7 +11,8 @@ export interface BackgroundSyncOptions {
   readonly wait?: Duration | undefined;
   /**
    * Awaited before anything is sent: the place to look up who is signed in, since `owner()` has to answer at once and a
-   * worker has no `localStorage`. What it throws ends this wake-up; the browser tries again later.
+   * worker has no `localStorage`. Awaited anew when someone signs out meanwhile. What it throws ends this wake-up; the
+   * browser tries again later.
    */
   readonly prepare?: (() => Awaitable<unknown>) | undefined;
 }

@@ -145,6 +145,31 @@ test("signing out in a page ends the worker's attempt, and nobody sends it on (F
   expect(site.arrivals).toHaveLength(1);
 });
 
+test("who signs out in a page while the worker still looks up who is signed in is heard (F54)", async () => {
+  const { site } = setting;
+  const page = await shopWithWorker();
+  await leaveOffline(page, "order-1");
+  const browser = await browserSide();
+  await worker().evaluate(() => {
+    shop.held = new Promise((resolve) => {
+      shop.letGo = resolve;
+    });
+  });
+  const later = await laterPage();
+  await browser.sync();
+  await eventually(() => later.evaluate(() => app.sdk.counts())).toEqual({ pending: 1 });
+  await later.evaluate(async () => {
+    const leaving = app.sdk.signOut();
+    await app.signIn(undefined);
+    await leaving;
+  });
+  await eventually(() => worker().evaluate(() => shop.signedOut)).toEqual(["ann"]);
+  await worker().evaluate(() => shop.letGo());
+  await eventually(events).toEqual(["sync: done"]);
+  expect(site.arrivals).toEqual([]);
+  expect(await found(later, "order-1")).toBe("pending");
+});
+
 test("an operation that cannot be finished now is left to the browser's next try", async () => {
   const { site } = setting;
   site.intercept = (_, response) => Boolean(response.writeHead(503, { "retry-after": "3600" }).end());

@@ -79,8 +79,10 @@ test.each([
 test("nothing is sent before it is known who is signed in", async () => {
   const it = sdk();
   let tell = (_: Error): void => {};
-  backgroundSync(it, { prepare: () => new Promise((_, reject) => (tell = reject)) });
+  const prepare = vi.fn(() => new Promise((_, reject) => (tell = reject)));
+  backgroundSync(it, { prepare });
   const event = dispatch("sync", { tag: TAG });
+  await vi.waitFor(() => expect(prepare).toHaveBeenCalled());
   tell(new Error("offline"));
   await expect(event).rejects.toThrow("offline");
   expect(it.resume).not.toHaveBeenCalled();

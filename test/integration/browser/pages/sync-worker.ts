@@ -39,14 +39,31 @@ backgroundSync(sdk, {
   wait: "5s",
   prepare: async () => {
     session = await get("session");
+    await shop.held;
   },
 });
 
 self.addEventListener("install", () => self.skipWaiting());
 self.addEventListener("activate", () => self.clients.claim());
 
+/** Who signed out, as the worker heard it. */
+const signedOut: unknown[] = [];
+sdk.on("ownerchange", ({ owner, previous }) => {
+  if (owner === undefined) signedOut.push(previous);
+});
+
+const page = {
+  sdk,
+  events,
+  asked,
+  signedOut,
+  /** As long as this is pending, nobody knows yet who is signed in. */
+  held: undefined as Promise<void> | undefined,
+  letGo: () => {},
+};
+
 declare global {
-  var shop: { readonly sdk: typeof sdk; readonly events: typeof events; readonly asked: typeof asked };
+  var shop: typeof page;
 }
 
-globalThis.shop = { sdk, events, asked };
+globalThis.shop = page;
