@@ -64,6 +64,7 @@ export default defineConfig({
     outputFile: { json: process.env["VITEST_REPORT"] ?? "reports/vitest.json" },
     projects: [
       level("unit"),
+      level("sealed", { include: ["test/unit/client/**/*.test.ts"], setupFiles: "test/support/sealed.ts" }),
       level("contract"),
       level("model", { testTimeout: 120_000 }),
       level("types", {

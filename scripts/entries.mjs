@@ -12,6 +12,7 @@ const table = {
   "./stores/indexeddb": { default: "stores/indexeddb.ts" },
   "./stores/sqlite": { default: "stores/sqlite.ts" },
   "./stores/postgres": { default: "stores/postgres.ts" },
+  "./seal": { default: "seal.ts" },
   "./profiles": { default: "profiles/index.ts" },
   "./service-worker": { default: "service-worker.ts" },
   "./react": { default: "react.ts" },

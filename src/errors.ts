@@ -23,7 +23,14 @@ export type UnknownOutcomeCode = "key_expired" | "deadline" | "attempts" | "refu
 /** Codes of {@link PendingError}. */
 export type PendingCode = "pending" | "blocked" | "closed" | "lane";
 /** Codes of {@link StoreError}. */
-export type StoreCode = "not_durable" | "store_full" | "unavailable" | "stalled" | "corrupt" | "newer_schema";
+export type StoreCode =
+  | "not_durable"
+  | "store_full"
+  | "unavailable"
+  | "stalled"
+  | "corrupt"
+  | "newer_schema"
+  | "sealed";
 /** Codes of {@link ResultError}. */
 export type ResultCode = "unreadable";
 /** Codes of {@link CanceledError}. */
@@ -232,6 +239,11 @@ const text: Record<ErrorCode, readonly [happened: string, applied: Sentence, nex
     "The store was written by a newer version of samekey",
     "Nothing was sent, and the store was left as it is.",
     "Upgrade samekey.",
+  ],
+  sealed: [
+    "What is recorded cannot be opened",
+    "Nothing was sent.",
+    "Pass the key to `seal` of createSdk again, then try again; nothing is lost meanwhile.",
   ],
   unreadable: [
     "The operation succeeded, but its answer could not be read as declared",

@@ -50,6 +50,7 @@ export type {
   NewRecord,
   OperationRecord,
   Resolution,
+  Sealed,
   State,
   StoredRequest,
   StoredResponse,
@@ -87,6 +88,9 @@ export type {
   Inserted,
   Message,
   PageFilter,
+  ResealReport,
+  Seal,
+  Sealing,
   Store,
   StoreContext,
 } from "./store.js";

@@ -12,7 +12,7 @@
  * - Uniqueness, only while `holdsIntent`: (owner, name, intent) and (owner, origin, key). `id` always.
  */
 
-import type { NewRecord, OperationRecord, State } from "./core/record.js";
+import type { NewRecord, OperationRecord, State, StoredResponse } from "./core/record.js";
 
 /** What a store is given when it is opened. */
 export interface StoreContext {
@@ -106,10 +106,36 @@ export interface Channel {
   close(): void;
 }
 
+/** What became of it when everything was to be sealed anew. */
+export interface ResealReport {
+  /** Records that were sealed under the first key just now. */
+  readonly resealed: number;
+  /** Records that could not be opened, or were worked on all the time, and stay as they are. */
+  readonly left: number;
+}
+
+/** What the client has to have sealed beforehand: nothing can be waited for inside a transaction. */
+export interface Sealing {
+  /** The answer, sealed for the record of this id. */
+  response(id: string, response: StoredResponse): Promise<StoredResponse>;
+  /** The hash, sealed for the record of this id. */
+  hash(id: string, hash: string): Promise<string>;
+  /** Seals whatever is in the clear, or under another key than the first, under the first. Synced when it resolves. */
+  reseal(): Promise<ResealReport>;
+}
+
+/** Seals what customers and servers wrote before it reaches a store, and opens it again. */
+export interface Seal {
+  /** The same store, seen from within the seal: what is read is open, as far as it can be opened. */
+  over(store: Store): Store;
+}
+
 /** A durable place for records. Verbs reject with `StoreError`. */
 export interface Store {
   /** Whether a record survives the process. */
   readonly durable: boolean;
+  /** Only what a {@link Seal} has put around a store has it. */
+  readonly sealing?: Sealing | undefined;
   /** Called once before any other verb; may be called again and is then a no-op. */
   open(context: StoreContext): Promise<void>;
   /** Records a new operation, or answers with the one that holds its id, intent or key. Always synced. */

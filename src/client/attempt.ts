@@ -105,6 +105,7 @@ export function attempt(record: OperationRecord, env: AttemptEnvironment): Promi
 
 async function send(record: OperationRecord, env: AttemptEnvironment, progress: Progress): Promise<AttemptResult> {
   const { signal } = env.controller;
+  if (record.request.sealed) return { ...unsent(undefined), block: "sealed" };
   const asking = { ...env, url: record.request.url, signal };
   const headers = await headersFor(record, asking);
   if (headers === null) return { ...unsent(undefined), block: "credentials" };

@@ -4,6 +4,7 @@ import { transition } from "../core/transition.js";
 import { type ReaderParts, readerOf } from "./api-reader.js";
 import type { Journal } from "./journal.js";
 import type { ResolvedOperation } from "./options.js";
+import { mustBeOpen } from "./sealed.js";
 
 const RETRY = 1_000;
 const RETRY_CAP = 15 * 60_000;
@@ -31,6 +32,8 @@ export async function deliver(
   try {
     // Left for a deploy that declares the operation: its hook may be owed this record.
     if (!operation.declared) throw undeclared;
+    // It is called with all there is, or later.
+    if (settled || reconcile) mustBeOpen(record);
     let resolved = record;
     if (reconcile && record.state === "unresolved" && !record.resolution) {
       const outcome = await reconcile(record, readerOf(record, operation, parts));

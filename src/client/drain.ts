@@ -151,7 +151,7 @@ export class Drain {
     });
   }
 
-  /** What waited for someone who is here now: leases of the dead, and operations that lacked credentials. */
+  /** What waited for someone who is here now: leases of the dead, and operations that lacked credentials or a seal's key. */
   async #welcome(whose: string | undefined): Promise<void> {
     const { journal, owners, options, leases, worker } = this.#parts;
     try {
@@ -161,7 +161,7 @@ export class Drain {
       const store = await journal.open();
       const filter = { states: ["blocked" as const], ...(owner !== "*" && { owner }) };
       for await (const records of pages(store, filter)) {
-        const waiting = records.filter(({ blockedBy }) => blockedBy === "credentials");
+        const waiting = records.filter(isWelcome);
         const event = { type: "retry" as const, at: options.clock.now() };
         await Promise.all(
           waiting.map((record) => journal.change(record.id, { ...event, hook: worker.operationOf(record).hooked })),
@@ -271,4 +271,8 @@ export class Drain {
   #report(cause: unknown): void {
     this.#parts.options.log({ level: "error", message: "the background drain met an error", cause });
   }
+}
+
+function isWelcome({ blockedBy, request }: OperationRecord): boolean {
+  return blockedBy === "credentials" || (blockedBy === "sealed" && !request.sealed);
 }

@@ -114,7 +114,7 @@ export function createFetch(parts: FetchParts): SdkFetch {
 async function responseOf(record: OperationRecord): Promise<Response> {
   const { state, response } = record;
   const isAnswer = state === "succeeded" || state === "rejected" || state === "expired";
-  if (!isAnswer || !response || response.pruned || isOmitted(response)) {
+  if (!isAnswer || !response || response.pruned || response.sealed || isOmitted(response)) {
     // A success without its answer is told as such.
     throw (await readError(record)) ?? (await readResult(record, undefined, "store").catch((error: unknown) => error));
   }

@@ -30,9 +30,11 @@ export async function prune(
     const jobs = targets.map(async (record) => {
       const isRemembered = record.intent !== undefined && holdsIntent(record);
       if (!isRemembered || (record.settledAt ?? 0) < forgottenBefore) return () => undefined;
-      if (record.hash !== undefined) return undefined;
+      // What cannot be opened keeps its body, which alone tells whether another request is the same.
+      if (record.hash !== undefined || record.request.sealed) return undefined;
       // Digests are made before the transaction: nothing foreign may be awaited inside one.
-      const hash = await platform.digest(comparableBytes(record.request));
+      const digest = await platform.digest(comparableBytes(record.request));
+      const hash = (await store.sealing?.hash(record.id, digest)) ?? digest;
       return (standing: OperationRecord) => strip(standing, hash);
     });
     const changes = await Promise.all(jobs);
@@ -61,7 +63,7 @@ function strip(record: OperationRecord, hash: string): OperationRecord {
     ...record,
     hash,
     history: [],
-    request: { ...request, body: undefined },
+    request: { ...request, body: undefined, sealed: undefined },
     response: response && {
       status: response.status,
       headers: {},

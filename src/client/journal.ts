@@ -2,7 +2,7 @@ import { faultPoint } from "../core/fault-point.js";
 import { isSettled, type NewRecord, needsSync, type OperationRecord, scheduleOf } from "../core/record.js";
 import { type OperationEvent, transition } from "../core/transition.js";
 import { SamekeyError, type StoreCode, StoreError } from "../errors.js";
-import type { CallerTransaction, Claimed, ClaimQuery, Inserted, Store } from "../store.js";
+import type { CallerTransaction, Claimed, ClaimQuery, Inserted, ResealReport, Seal, Store } from "../store.js";
 import { bad, closedError } from "./checks.js";
 import type { Emitter } from "./events.js";
 import type { Live } from "./live.js";
@@ -63,8 +63,8 @@ export class Journal {
   }
 
   async #open(): Promise<Store> {
-    this.#store ??= this.#options.store ?? this.#platform.defaultStore();
-    const { name, clock } = this.#options;
+    const { name, clock, seal, store } = this.#options;
+    this.#store ??= sealedBy(seal, store ?? this.#platform.defaultStore());
     await this.#store.open({ name, clock });
     this.#line();
     this.#noticeReset(this.#store);
@@ -142,6 +142,12 @@ export class Journal {
 
   /** Puts an event to a record, wherever it stands now. Answers with the record, or `undefined` if there is none. */
   change(id: string, event: OperationEvent, base?: OperationRecord): Promise<OperationRecord | undefined> {
+    const sealing = this.#ready?.sealing;
+    if (!sealing || event.type !== "answer" || !event.response) return this.#put(id, event, base);
+    return sealing.response(id, event.response).then((response) => this.#put(id, { ...event, response }, base));
+  }
+
+  #put(id: string, event: OperationEvent, base: OperationRecord | undefined): Promise<OperationRecord | undefined> {
     return this.update(id, (record) => transition(record, event), base);
   }
 
@@ -155,7 +161,7 @@ export class Journal {
     const after = await store.update(id, watched, base);
     this.#noticeReset(store);
     if (!after) this.#lose(id);
-    else if (after !== before) this.#announce(before, after);
+    else if (after.rev !== before?.rev) this.#announce(before, after);
     return after;
   }
 
@@ -173,6 +179,12 @@ export class Journal {
       live.record = { ...after, rev: record.rev + 1 };
       live.changed();
     }
+  }
+
+  /** @throws MisuseError `bad_option` when there is no seal */
+  async reseal(): Promise<ResealReport> {
+    const { sealing } = await this.open();
+    return sealing ? sealing.reseal() : bad("`reseal` needs `seal` of createSdk, whose first key it seals under");
   }
 
   /** Looks a record up and tells its handles. */
@@ -266,6 +278,10 @@ function newsOf(record: OperationRecord): Message {
   const { id, lease } = record;
   const free = lease === undefined && scheduleOf(record) !== undefined;
   return { type: "changed", id, holder: lease?.holder, free };
+}
+
+function sealedBy(seal: Seal | undefined, store: Store): Store {
+  return seal ? seal.over(store) : store;
 }
 
 function notDurable(cause: unknown): never {

@@ -108,8 +108,8 @@ export function isSameSnapshot(a: Snapshot, b: Snapshot): boolean {
 }
 
 /** The body as the caller gave it, read back from what is sent. */
-function inputOf({ body, compare, contentType }: StoredRequest): unknown {
-  if (!body) return undefined;
+function inputOf({ body, compare, contentType, sealed }: StoredRequest): unknown {
+  if (!body || sealed) return undefined;
   const text = (): string => new TextDecoder().decode(body);
   if (compare === "json") return JSON.parse(text());
   // A copy: the bytes themselves are what the next attempt sends.

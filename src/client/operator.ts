@@ -13,6 +13,7 @@ import type { Owners } from "./owners.js";
 import type { Platform } from "./platform-port.js";
 import type { Recorder } from "./recorder.js";
 import { isOver, type Outcome, readError, readOutcome, readResult } from "./result.js";
+import { mustBeOpen } from "./sealed.js";
 import type { SaveOptions, SendOptions, SendResult } from "./types.js";
 import type { Ending, Waiting } from "./waiting.js";
 import type { Worker } from "./worker.js";
@@ -108,6 +109,9 @@ export class Operator {
   /** Another operation in the place of one that was given up. Interrupted between the two writes, it is done by asking again. */
   async reissue(id: string, reason: string): Promise<OperationRecord> {
     const { journal, options, worker } = this.#parts;
+    const given = await (await journal.open()).get(id);
+    // Before the old one is let go of: there would be nothing to put in its place.
+    if (given?.request.sealed) mustBeOpen(given);
     const old = await this.decide(id, (common, standing) => {
       return { ...common, type: "reissue", reason, serverAt: worker.serverTime(standing) };
     });
@@ -241,10 +245,10 @@ export class Operator {
   }
 }
 
-/** Whoever sends again has signed in, or brings the headers that were missing. */
+/** Whoever sends again has signed in, or brings the headers, or the key, that were missing. */
 function canUnblock({ state, blockedBy, request }: OperationRecord, live: Live): boolean {
   if (state !== "blocked") return false;
-  if (blockedBy === "credentials") return true;
+  if (blockedBy === "credentials" || blockedBy === "sealed") return !request.sealed;
   return blockedBy === "headers" && request.dropped.every((name) => live.draft?.transient?.has(name));
 }
 

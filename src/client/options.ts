@@ -4,7 +4,7 @@ import { type Duration, toMs } from "../core/durations.js";
 import { checkProfile, type Profile, placeOf, type Terms, termsOf } from "../core/profile.js";
 import type { Random } from "../core/random.js";
 import type { Wire } from "../core/record.js";
-import type { Clock, Store } from "../store.js";
+import type { Clock, Seal, Store } from "../store.js";
 import {
   bad,
   checkDefinition,
@@ -82,6 +82,7 @@ export interface ResolvedOptions {
   readonly concurrency: number;
   readonly discover: boolean;
   readonly store: Store | undefined;
+  readonly seal: Seal | undefined;
   readonly fetch: typeof globalThis.fetch | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -96,7 +97,7 @@ export const shared = "retention profile retry attemptTimeout wait maxBody heade
 const own =
   "body result error intent key keepHeaders ignoreHeaders onIntentMismatch conflict unprocessable settled reconcile";
 export const ofSdk =
-  "name baseUrl operations owner discover keepFor rememberIntents concurrency store fetch clock random log";
+  "name baseUrl operations owner discover keepFor rememberIntents concurrency store seal fetch clock random log";
 
 const MAX_BODY = 4 * 1024 * 1024;
 const DAY = 86_400_000;
@@ -136,6 +137,7 @@ export function resolveOptions(
     concurrency: wholeNumber(options.concurrency, "concurrency", platform.concurrency),
     discover,
     store: objectWith(options.store, "store", "open insert claim update get find head page counts relieve close"),
+    seal: objectWith(options.seal, "seal", "over"),
     fetch: functionOption(options.fetch, "fetch"),
     clock: objectWith(options.clock, "clock", "now sleep") ?? platform.clock,
     random: functionOption(options.random, "random") ?? platform.random,

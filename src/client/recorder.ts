@@ -13,6 +13,7 @@ import type { ResolvedOptions } from "./options.js";
 import type { Owners } from "./owners.js";
 import type { Platform } from "./platform-port.js";
 import { differingHeaders } from "./request-headers.js";
+import { mustBeOpen } from "./sealed.js";
 import type { Worker } from "./worker.js";
 
 /** What the recorder is built from. */
@@ -69,7 +70,15 @@ export class Recorder {
     const live = this.#byIntent.get(intentKey(draft) ?? "");
     const request = live?.record?.request ?? live?.draft?.request;
     // Without its body only the store can tell whether it is the same.
-    if (!live || !request || live.gone || live.record?.hash || (live.record && !holdsIntent(live.record))) return mine;
+    if (
+      !live ||
+      !request ||
+      live.gone ||
+      live.record?.hash ||
+      request.sealed ||
+      (live.record && !holdsIntent(live.record))
+    )
+      return mine;
     // Someone else has adopted it: the intent is free again.
     if (live.record && live.record.owner !== draft.owner) return mine;
     const others = differingHeaders(request.headers, draft.request.headers, draft.operation);
@@ -291,6 +300,7 @@ export class Recorder {
     // An id is one owner's. Of whose operation it is, the other is told nothing.
     if (standing.owner !== draft.owner) bad(`the id ${draft.id} is taken already; use another`);
     if (by === "intent" && keepsFirst(draft)) return;
+    if (standing.request.sealed || standing.hash) mustBeOpen(standing);
     const isSame = standing.hash
       ? standing.hash === (await this.#parts.platform.digest(comparableBytes(draft.request)))
       : sameRequest(standing.request, draft.request);

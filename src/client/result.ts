@@ -13,6 +13,7 @@ import {
   UnknownOutcomeError,
 } from "../errors.js";
 import { readIssues } from "./checks.js";
+import { sealedText } from "./sealed.js";
 import type { OperationOptions, SendResult } from "./types.js";
 
 /** Where an operation stands, and what came of it: discriminated by `state`. */
@@ -49,8 +50,8 @@ export const isOmitted = ({ headers }: StoredResponse): boolean => headers["idem
 
 /** A body as its content type says: JSON parsed, text as text, the rest as bytes, nothing as `undefined`. */
 function parse(response: StoredResponse): unknown {
-  const { body, headers } = response;
-  if (!body || body.byteLength === 0 || isOmitted(response)) return undefined;
+  const { body, headers, sealed } = response;
+  if (!body || body.byteLength === 0 || sealed || isOmitted(response)) return undefined;
   const type = headers["content-type"] ?? "";
   if (/[/+]json\b/i.test(type)) return JSON.parse(new TextDecoder().decode(body));
   return /^text\/|[/+]xml\b/i.test(type) ? new TextDecoder().decode(body) : body;
@@ -106,6 +107,7 @@ export async function readResult(
       headers,
       data: tryParse(response),
     });
+  if (response.sealed) throw unreadable(sealedText("its answer", response.sealed));
   if (isOmitted(response)) throw unreadable("the server kept its answer's status, but not the body");
   let data: unknown;
   try {
@@ -142,7 +144,7 @@ export async function readError(
       status: response.status,
       headers: headersOf(response),
       data: issues ? raw : value,
-      detail: `HTTP ${response.status}`,
+      detail: response.sealed ? sealedText("its answer", response.sealed) : `HTTP ${response.status}`,
     });
   }
   switch (record.state) {
@@ -176,6 +178,7 @@ function blockedText(record: OperationRecord): string {
     refused: "it was refused by something that does not speak for the key",
     headers: `headers that are not kept cannot be supplied again (${record.request.dropped.join(", ")})`,
     operation: "its operation is not declared by this program",
+    sealed: sealedText("its body", record.request.sealed ?? { key: "" }),
   };
   return why[record.blockedBy ?? ""] ?? `${record.blockedBy}`;
 }

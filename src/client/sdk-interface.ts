@@ -1,6 +1,6 @@
 import type { Duration } from "../core/durations.js";
 import type { OperationRecord, State } from "../core/record.js";
-import type { Counts } from "../store.js";
+import type { Counts, ResealReport } from "../store.js";
 import type { ResumeReport } from "./drain.js";
 import type { SdkEvents } from "./events.js";
 import type { SdkFetch } from "./fetch.js";
@@ -128,6 +128,13 @@ export interface Sdk<Ops extends Operations = Operations> extends AsyncDisposabl
   signOut(options?: { readonly purge?: boolean | undefined }): Promise<void>;
   /** Removes everything of one owner, whatever its state. Answers how many records. */
   purge(owner: string): Promise<number>;
+  /**
+   * Seals everyone's records under the first key of {@link SdkOptions.seal}: those that are sealed under an older one, and
+   * those that were recorded before there was a seal. Once nothing is left, the older keys can go.
+   *
+   * @throws MisuseError `bad_option` when there is no seal
+   */
+  reseal(): Promise<ResealReport>;
   /** Listens. Answers with the way to stop. */
   on<E extends keyof SdkEvents>(event: E, listener: (detail: SdkEvents[E]) => void): () => void;
   /** No new attempts; those under way get `timeout`, waiters a `PendingError("closed")`. @defaultValue 5 s */

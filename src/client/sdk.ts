@@ -1,6 +1,6 @@
 import { type Duration, toMs } from "../core/durations.js";
 import type { OperationRecord } from "../core/record.js";
-import type { Counts } from "../store.js";
+import type { Counts, ResealReport } from "../store.js";
 import { bad, closedError, unknownOperation } from "./checks.js";
 import { Diagnosis } from "./diagnosis.js";
 import { createDiscovery, type Discovery } from "./discovery.js";
@@ -250,6 +250,10 @@ class SamekeySdk {
       removed += records.length;
       await Promise.all(records.map(({ id }) => this.#journal.update(id, () => undefined)));
     }
+  }
+
+  reseal(): Promise<ResealReport> {
+    return this.#journal.reseal();
   }
 
   on<E extends keyof SdkEvents>(event: E, listener: (detail: SdkEvents[E]) => void): () => void {

@@ -3,7 +3,7 @@ import type { Duration } from "../core/durations.js";
 import type { ApiReader, Finding, Profile } from "../core/profile.js";
 import type { Random } from "../core/random.js";
 import type { OperationRecord } from "../core/record.js";
-import type { CallerTransaction, Clock, Store } from "../store.js";
+import type { CallerTransaction, Clock, Seal, Store } from "../store.js";
 
 /** A value, or a promise of one. */
 export type Awaitable<T> = T | PromiseLike<T>;
@@ -162,6 +162,8 @@ export interface SdkOptions<Ops extends Operations = Operations> extends SharedO
   readonly concurrency?: number | undefined;
   /** Where records are kept. @defaultValue IndexedDB in browsers, SQLite in Node */
   readonly store?: Store | undefined;
+  /** Seals bodies and answers before they reach the store; see `webCryptoSeal` of `samekey/seal`. @defaultValue they are stored as they are */
+  readonly seal?: Seal | undefined;
   readonly fetch?: typeof globalThis.fetch | undefined;
   readonly clock?: Clock | undefined;
   /** Random bytes for keys and jitter. @defaultValue `crypto.getRandomValues` */

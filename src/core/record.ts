@@ -41,7 +41,15 @@ export const STATES: readonly State[] = [
 export const OPEN_STATES: readonly State[] = ["pending", "blocked", "unresolved"];
 
 /** What a blocked operation waits for. */
-export type BlockedBy = "credentials" | "redirected" | "refused" | "headers" | "operation";
+export type BlockedBy = "credentials" | "redirected" | "refused" | "headers" | "operation" | "sealed";
+
+/** That a part of a record is sealed: as it stands in the store, and where whoever read it could not open it. */
+export interface Sealed {
+  /** The id of the key that it is sealed under. */
+  readonly key: string;
+  /** Why the seal could not open it, as it goes on behind a comma; absent where nobody tried. Never stored. */
+  readonly why?: string | undefined;
+}
 
 /** The request as it was recorded; the body's bytes never change. */
 export interface StoredRequest {
@@ -57,6 +65,8 @@ export interface StoredRequest {
   /** How two bodies compare: `json` as canonical JSON, `raw` byte by byte. */
   readonly compare: "json" | "raw";
   readonly credentials?: "omit" | "same-origin" | "include" | undefined;
+  /** The body is sealed. */
+  readonly sealed?: Sealed | undefined;
 }
 
 /** How the key travels, as recorded: a later deploy cannot change it for this operation. */
@@ -113,6 +123,8 @@ export interface StoredResponse {
   readonly replayed: boolean;
   /** The body was dropped at the end of its keep time. */
   readonly pruned?: boolean | undefined;
+  /** Headers and body are sealed; both are in `body`. */
+  readonly sealed?: Sealed | undefined;
 }
 
 /** How a person ended an operation whose outcome was unknown. */
@@ -144,7 +156,7 @@ export interface OperationRecord {
   readonly origin: string;
   readonly request: StoredRequest;
   readonly wire: Wire;
-  /** `algorithm:digest` of the comparable request; set when the body is dropped. */
+  /** `algorithm:digest` of the comparable request, or that sealed; set when the body is dropped. */
   readonly hash?: string | undefined;
   readonly state: State;
   readonly blockedBy?: BlockedBy | undefined;
@@ -294,6 +306,14 @@ export function occupiesLane(record: OperationRecord): boolean {
  */
 const LAG = 10_000;
 
+/** What a sealed hash begins with: `sealed:`, the key's id, `:` and base64. */
+export const SEALED_HASH = "sealed:";
+
+/** The id of the key that the hash is sealed under; `undefined` for one in the clear. */
+export function keyOfSealedHash(hash: string | undefined): string | undefined {
+  return hash?.startsWith(SEALED_HASH) ? hash.split(":", 2)[1] : undefined;
+}
+
 /** When a record is next due, and a time before which the clock cannot stand unless it has jumped back. */
 export interface Schedule {
   readonly due: number;
@@ -349,6 +369,14 @@ export function hasOutcome(record: Pick<OperationRecord, "state">): boolean {
   return record.state !== "pending" && record.state !== "blocked";
 }
 
+/** Whether something stands there under another key now: whoever is told so may throw the old one away. */
+function isResealed(before: OperationRecord, after: OperationRecord): boolean {
+  const [was, is] = [before, after].map(({ request, response, hash }) => {
+    return [request.sealed?.key, response?.sealed?.key, keyOfSealedHash(hash)];
+  });
+  return is?.some((key, index) => key !== undefined && was?.[index] !== undefined && was[index] !== key) === true;
+}
+
 /**
  * Whether a write must be synced before anyone acts on it. Everything but `succeeded` and rescheduling: losing those
  * costs one replay.
@@ -358,6 +386,6 @@ export function needsSync(before: OperationRecord | undefined, after: OperationR
   // A retry of something already uncertain adds no risk: the durable record says "may have been applied" already.
   if (isUncertain(after) && !isUncertain(before)) return true;
   if (after.key !== before.key || after.owner !== before.owner) return true;
-  if (after.resolution !== before.resolution) return true;
+  if (after.resolution !== before.resolution || isResealed(before, after)) return true;
   return after.state !== before.state && after.state !== "succeeded";
 }

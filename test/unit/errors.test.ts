@@ -48,6 +48,7 @@ const codes = {
     stalled: 1,
     corrupt: 1,
     newer_schema: 1,
+    sealed: 1,
   } satisfies Record<StoreCode, 1>,
   ResultError: { unreadable: 1 } satisfies Record<errors.ResultCode, 1>,
   CanceledError: { canceled: 1 } satisfies Record<errors.CanceledCode, 1>,

@@ -6,6 +6,8 @@ const onHold: Readonly<Record<string, string>> = {
   refused:
     "something in front of the key refused it while an earlier attempt may have been applied. Mend that, then `samekey retry`",
   headers: "it needs headers that are never stored: the program has to supply them",
+  sealed:
+    "its body is sealed under a key that the program which took it does not have: give it that key, and it goes on by itself",
   operation: "no running program declares this operation",
 };
 
