@@ -15,6 +15,7 @@ export type {
   IntentReference,
   ListFilter,
   OwnerFilter,
+  PruneOptions,
   ResumeOptions,
   Sdk,
 } from "./client/sdk-interface.js";
@@ -86,11 +87,14 @@ export type {
   Clock,
   Counts,
   Inserted,
+  InsertLimits,
   Message,
   PageFilter,
+  PruneQuery,
   ResealReport,
   Seal,
   Sealing,
+  StorageFigures,
   Store,
   StoreContext,
 } from "./store.js";

@@ -68,12 +68,37 @@ export interface PageFilter {
   readonly intent?: string | undefined;
   readonly lane?: string | undefined;
   readonly states?: readonly State[] | undefined;
-  /** Settled before this time. */
-  readonly settledBefore?: number | undefined;
   /** @defaultValue 100 */
   readonly limit?: number | undefined;
   /** The `seq` after which to go on. */
   readonly after?: number | undefined;
+}
+
+/** What {@link Store.prunable} looks for. */
+export interface PruneQuery {
+  /** `prunableSince` is before this time. */
+  readonly settledBefore: number;
+  /** Those of which only the memory of the intent is left (`isBare`), or those that are whole. */
+  readonly bare: boolean;
+  /** Goes on behind this one, as an earlier answer had it. */
+  readonly after?: OperationRecord | undefined;
+  readonly limit: number;
+}
+
+/** What a new record must meet. */
+export interface InsertLimits {
+  /** So many may be pending or blocked at once, in the whole store. */
+  readonly maxPending?: number | undefined;
+}
+
+/** How much room a store takes, and how much there is. What is not known is absent. */
+export interface StorageFigures {
+  /** Whether the browser has promised not to evict what is stored. */
+  readonly persisted?: boolean | undefined;
+  /** In bytes: of the file and its log, or of all that the origin stores in the browser. */
+  readonly usage?: number | undefined;
+  /** What `usage` can grow to, in bytes. */
+  readonly quota?: number | undefined;
 }
 
 /** How many records of an owner stand in each state; states without any are absent. */
@@ -138,13 +163,16 @@ export interface Store {
   readonly sealing?: Sealing | undefined;
   /** Called once before any other verb; may be called again and is then a no-op. */
   open(context: StoreContext): Promise<void>;
-  /** Records a new operation, or answers with the one that holds its id, intent or key. Always synced. */
-  insert(record: NewRecord): Promise<Inserted>;
+  /**
+   * Records a new operation, or answers with the one that holds its id, intent or key. Always synced. One that would be
+   * more than `limits` allow is refused with `StoreError("store_full")`; to join is not.
+   */
+  insert(record: NewRecord, limits?: InsertLimits): Promise<Inserted>;
   /**
    * As `insert`, but on the caller's own transaction, which alone decides whether it stands. Rejects with what the
    * transaction throws, as it is. Only stores that live in a database which programs use as well have it.
    */
-  insertWithin?(tx: CallerTransaction, record: NewRecord): Promise<Inserted>;
+  insertWithin?(tx: CallerTransaction, record: NewRecord, limits?: InsertLimits): Promise<Inserted>;
   /**
    * Takes due records that no live lease holds. A lease is over when its time has come, or when it ends much
    * later than now + its length: the clock has jumped back (`scheduleOf(record).since > now`, which leaves some seconds to
@@ -170,11 +198,15 @@ export interface Store {
   head(owner: string, lane: string): Promise<OperationRecord | undefined>;
   /** In `seq` order. */
   page(filter: PageFilter): Promise<readonly OperationRecord[]>;
+  /** What has been over for longest comes first, then the lowest `seq`; looked up, however much else there is. */
+  prunable(query: PruneQuery): Promise<readonly OperationRecord[]>;
   /** Maintained with every write, not counted. */
   counts(owner?: string): Promise<Counts>;
   /** A line to others with the same data, where the store has one. Once it is open. */
   openChannel?(receive: (message: Message) => void): Channel | undefined;
   /** Ends the leases of holders for which `isDead` says so; answers how many. */
   relieve(isDead: (holder: string) => boolean): Promise<number>;
+  /** How much room there is, where the store can tell. */
+  storage?(): Promise<StorageFigures>;
   close(): Promise<void>;
 }

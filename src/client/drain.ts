@@ -2,7 +2,7 @@ import type { OperationRecord } from "../core/record.js";
 import type { Claimed } from "../store.js";
 import type { Emitter } from "./events.js";
 import type { Gate } from "./gate.js";
-import { prune } from "./janitor.js";
+import { Janitor, PAUSE } from "./janitor.js";
 import type { Journal } from "./journal.js";
 import type { Leases } from "./leases.js";
 import type { ResolvedOptions } from "./options.js";
@@ -42,7 +42,8 @@ interface Errand {
   readonly finish: () => void;
 }
 
-const PRUNE_EVERY = 3_600_000;
+/** The longest that pruning waits for a page to be idle, in milliseconds. */
+const IDLE = 1_000;
 
 /** What the drain is built from. */
 export interface DrainParts {
@@ -66,10 +67,11 @@ export class Drain {
   #looping = false;
   #stale = false;
   #waker: AbortController | undefined;
-  #prunedAt: number | undefined;
+  readonly #janitor: Janitor;
 
   constructor(parts: DrainParts) {
     this.#parts = parts;
+    this.#janitor = new Janitor(parts);
     parts.worker.onProgress = () => this.kick();
     parts.gate.onLeave = () => this.kick();
     parts.journal.onFree = (id) => {
@@ -199,7 +201,7 @@ export class Drain {
     try {
       const idle = { busy: false, full: false, next: undefined };
       const found = platform.isOffline() ? idle : await this.#parts.worker.track(this.#round());
-      if (found.busy) return;
+      if (found.busy) return await this.#janitor.hurry(options.clock.now());
       isUnknown = found.full;
       next = found.next;
     } catch (error) {
@@ -212,8 +214,9 @@ export class Drain {
       if (isIdle && !this.#stale) errand.finish();
     }
     if (!this.#wanted() || this.#stale) return;
-    if (this.#started) await this.#tidy(now);
+    const isUntidy = this.#started && (await this.#tidy(now));
     if (this.#stale) return;
+    if (isUntidy) return this.#rest();
     await this.#sleep(Math.max(0, Math.min((next ?? Number.POSITIVE_INFINITY) - now, platform.pollEvery)));
   }
 
@@ -250,22 +253,38 @@ export class Drain {
   }
 
   async #sleep(ms: number): Promise<void> {
-    this.#waker = new AbortController();
     try {
-      await this.#parts.options.clock.sleep(ms, this.#waker.signal, true);
+      await this.#nap(ms);
       await this.#parts.leases.relieve();
     } catch {
       // Kicked, or the store failed: the next round tells.
+    }
+  }
+
+  /** Rejects when it is kicked. */
+  async #nap(ms: number): Promise<void> {
+    this.#waker = new AbortController();
+    try {
+      await this.#parts.options.clock.sleep(ms, this.#waker.signal, true);
     } finally {
       this.#waker = undefined;
     }
   }
 
-  async #tidy(now: number): Promise<void> {
-    if (this.#prunedAt !== undefined && Math.abs(now - this.#prunedAt) < PRUNE_EVERY) return;
-    this.#prunedAt = now;
-    const { options, platform, journal } = this.#parts;
-    await prune(journal, options, platform).catch((error: unknown) => this.#report(error));
+  /** Between two steps of pruning: others have their turn, and work that has come meanwhile goes first. */
+  async #rest(): Promise<void> {
+    const forget = this.#parts.platform.onIdle?.(() => this.kick());
+    await this.#nap(forget ? IDLE : PAUSE).catch(() => {});
+    forget?.();
+  }
+
+  async #tidy(now: number): Promise<boolean> {
+    try {
+      return await this.#janitor.tidy(now);
+    } catch (error) {
+      this.#report(error);
+      return false;
+    }
   }
 
   #report(cause: unknown): void {

@@ -1,12 +1,31 @@
 import { comparableBytes } from "../core/compare.js";
 import { faultPoint } from "../core/fault-point.js";
-import { holdsIntent, isSettled, type OperationRecord } from "../core/record.js";
+import { holdsIntent, isBare, type OperationRecord, prunableSince } from "../core/record.js";
 import type { Journal } from "./journal.js";
 import type { ResolvedOptions } from "./options.js";
-import { pages } from "./pages.js";
 import type { Platform } from "./platform-port.js";
 
-const STEP = 100;
+/** Few enough to be written within a few milliseconds, and synced within a moment also by a slow disk. */
+const STEP = 32;
+/** Between two steps of a long pruning, so that others who write to the store get their turn, in milliseconds. */
+export const PAUSE = 5;
+const EVERY = 3_600_000;
+
+/** What pruning is done with. */
+export interface PruneParts {
+  readonly journal: Pick<Journal, "open" | "update">;
+  readonly options: Pick<ResolvedOptions, "clock" | "keepFor" | "rememberIntents">;
+  readonly platform: Pick<Platform, "digest">;
+}
+
+/** Where one going-through stands: first what is whole, then what only remembers an intent, by the time it was over. */
+interface Pass {
+  bare: boolean;
+  after: OperationRecord | undefined;
+  done: boolean;
+}
+
+const begin = (): Pass => ({ bare: false, after: undefined, done: false });
 
 /**
  * Drops what is past its keep time, in small steps: bodies and answers first, the memory of the intent later. Only
@@ -16,44 +35,85 @@ const STEP = 100;
  * @returns how many records were removed or stripped
  */
 export async function prune(
-  journal: Pick<Journal, "open" | "update">,
-  options: Pick<ResolvedOptions, "clock" | "keepFor" | "rememberIntents">,
-  platform: Pick<Platform, "digest">,
+  parts: PruneParts,
   onStep?: (pruned: number) => void,
+  signal?: AbortSignal,
 ): Promise<number> {
-  const store = await journal.open();
-  const settledBefore = options.clock.now() - options.keepFor;
-  const forgottenBefore = settledBefore - options.rememberIntents;
   let pruned = 0;
-  for await (const records of pages(store, { settledBefore, limit: STEP })) {
-    const targets = records.filter(isPrunable);
-    const jobs = targets.map(async (record) => {
-      const isRemembered = record.intent !== undefined && holdsIntent(record);
-      if (!isRemembered || (record.settledAt ?? 0) < forgottenBefore) return () => undefined;
-      // What cannot be opened keeps its body, which alone tells whether another request is the same.
-      if (record.hash !== undefined || record.request.sealed) return undefined;
-      // Digests are made before the transaction: nothing foreign may be awaited inside one.
-      const digest = await platform.digest(comparableBytes(record.request));
-      const hash = (await store.sealing?.hash(record.id, digest)) ?? digest;
-      return (standing: OperationRecord) => strip(standing, hash);
-    });
-    const changes = await Promise.all(jobs);
-    FAULT: faultPoint("prune:before");
-    const writes = changes.map((change, index) => {
-      const target = targets[index];
-      if (!change || !target) return undefined;
-      pruned++;
-      return journal.update(target.id, (standing) => (isPrunable(standing) ? change(standing) : standing));
-    });
-    await Promise.all(writes);
+  for (const pass = begin(); !signal?.aborted; ) {
+    const step = await pruneStep(parts, pass);
+    if (pass.done) break;
+    pruned += step;
     onStep?.(pruned);
+    if (step === STEP) await parts.options.clock.sleep(PAUSE);
   }
-  FAULT: faultPoint("prune:after");
   return pruned;
 }
 
-function isPrunable(record: OperationRecord): boolean {
-  return isSettled(record) && record.delivered;
+/** Prunes now and then, a step at a time: between two of them whoever drives looks for work. */
+export class Janitor {
+  readonly #parts: PruneParts;
+  #pass: Pass | undefined;
+  #since: number | undefined;
+
+  constructor(parts: PruneParts) {
+    this.#parts = parts;
+  }
+
+  /** Makes a step if it is time for one; answers whether there is more to do. */
+  async tidy(now: number): Promise<boolean> {
+    if (!this.#pass && this.#since !== undefined && Math.abs(now - this.#since) < EVERY) return false;
+    const pass = this.#pass ?? begin();
+    this.#since = now;
+    this.#pass = undefined;
+    await pruneStep(this.#parts, pass);
+    if (!pass.done) this.#pass = pass;
+    return !pass.done;
+  }
+
+  /** As `tidy`, for those who are never idle: only once it has waited for its time to come round again. */
+  async hurry(now: number): Promise<void> {
+    this.#since ??= now;
+    if (this.#pass || Math.abs(now - this.#since) >= 2 * EVERY) await this.tidy(now);
+  }
+}
+
+/** Goes through a few records; answers how many of them were pruned. */
+async function pruneStep({ journal, options, platform }: PruneParts, pass: Pass): Promise<number> {
+  const store = await journal.open();
+  const settledBefore = options.clock.now() - options.keepFor;
+  const forgottenBefore = settledBefore - options.rememberIntents;
+  const { bare, after } = pass;
+  const before = bare ? forgottenBefore : settledBefore;
+  const records = await store.prunable({ settledBefore: before, bare, after, limit: STEP });
+  pass.after = records.at(-1);
+  pass.done = bare && records.length === 0;
+  pass.bare ||= records.length === 0;
+  const changes = await Promise.all(
+    records.map(async (record) => {
+      const isRemembered = record.intent !== undefined && holdsIntent(record);
+      if (!isRemembered || (prunableSince(record) ?? 0) < forgottenBefore) return () => undefined;
+      // What cannot be opened keeps its body, which alone tells whether another request is the same.
+      if (record.request.sealed) return undefined;
+      // Digests are made before the transaction: nothing foreign may be awaited inside one.
+      const digest = await platform.digest(comparableBytes(record.request));
+      const hash = (await store.sealing?.hash(record.id, digest)) ?? digest;
+      return (standing: OperationRecord) => (isBare(standing) ? standing : strip(standing, hash));
+    }),
+  );
+  FAULT: if (records.length > 0) faultPoint("prune:before");
+  const written = await Promise.all(
+    records.map(async (record, i) => {
+      const change = changes[i];
+      if (!change) return 0;
+      const apply = (standing: OperationRecord) =>
+        prunableSince(standing) === undefined ? standing : change(standing);
+      const after = await journal.update(record.id, apply, record);
+      return Number(after?.rev !== record.rev);
+    }),
+  );
+  FAULT: if (records.length > 0) faultPoint("prune:after");
+  return written.reduce((sum, n) => sum + n, 0);
 }
 
 /** A tombstone: enough to answer that the intent was done, and whether it was the same request. */

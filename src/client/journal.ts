@@ -2,7 +2,16 @@ import { faultPoint } from "../core/fault-point.js";
 import { isSettled, type NewRecord, needsSync, type OperationRecord, scheduleOf } from "../core/record.js";
 import { type OperationEvent, transition } from "../core/transition.js";
 import { SamekeyError, type StoreCode, StoreError } from "../errors.js";
-import type { CallerTransaction, Claimed, ClaimQuery, Inserted, ResealReport, Seal, Store } from "../store.js";
+import type {
+  CallerTransaction,
+  Claimed,
+  ClaimQuery,
+  Inserted,
+  InsertLimits,
+  ResealReport,
+  Seal,
+  Store,
+} from "../store.js";
 import { bad, closedError } from "./checks.js";
 import type { Emitter } from "./events.js";
 import type { Live } from "./live.js";
@@ -96,9 +105,11 @@ export class Journal {
   }
 
   /** @throws StoreError when it cannot be known that the record is durable */
-  insert(record: NewRecord): Promise<Inserted> {
+  insert(record: NewRecord, limits?: InsertLimits): Promise<Inserted> {
     FAULT: faultPoint("record:before");
-    const inserting = this.#ready ? this.#ready.insert(record) : this.open().then((store) => store.insert(record));
+    const inserting = this.#ready
+      ? this.#ready.insert(record, limits)
+      : this.open().then((store) => store.insert(record, limits));
     return inserting.then(this.#inserted, notDurable);
   }
 
@@ -110,10 +121,10 @@ export class Journal {
   };
 
   /** Tells nobody: whether the caller commits it is not known here. @throws MisuseError `bad_option` */
-  async insertWithin(tx: CallerTransaction, record: NewRecord): Promise<Inserted> {
+  async insertWithin(tx: CallerTransaction, record: NewRecord, limits: InsertLimits): Promise<Inserted> {
     const store = this.#ready ?? (await this.open());
     if (!store.insertWithin) bad("`tx` needs a store in the database whose transaction it is: see `postgresStore`");
-    return store.insertWithin(tx, record);
+    return store.insertWithin(tx, record, limits);
   }
 
   /** Tells of a record that was inserted within a transaction, once it is committed. Answers whether it is. */

@@ -79,6 +79,7 @@ export interface ResolvedOptions {
   readonly owner: () => string | undefined;
   readonly keepFor: number;
   readonly rememberIntents: number;
+  readonly maxPending: number;
   readonly concurrency: number;
   readonly discover: boolean;
   readonly store: Store | undefined;
@@ -97,7 +98,7 @@ export const shared = "retention profile retry attemptTimeout wait maxBody heade
 const own =
   "body result error intent key keepHeaders ignoreHeaders onIntentMismatch conflict unprocessable settled reconcile";
 export const ofSdk =
-  "name baseUrl operations owner discover keepFor rememberIntents concurrency store seal fetch clock random log";
+  "name baseUrl operations owner discover keepFor rememberIntents maxPending concurrency store seal fetch clock random log";
 
 const MAX_BODY = 4 * 1024 * 1024;
 const DAY = 86_400_000;
@@ -134,9 +135,14 @@ export function resolveOptions(
     owner: owner === "single" ? () => "single" : () => checkOwner(owner()),
     keepFor: duration(options.keepFor, "keepFor", 30 * DAY),
     rememberIntents: duration(options.rememberIntents, "rememberIntents", 365 * DAY),
+    maxPending: wholeNumber(options.maxPending, "maxPending", Number.POSITIVE_INFINITY),
     concurrency: wholeNumber(options.concurrency, "concurrency", platform.concurrency),
     discover,
-    store: objectWith(options.store, "store", "open insert claim update get find head page counts relieve close"),
+    store: objectWith(
+      options.store,
+      "store",
+      "open insert claim update get find head page prunable counts relieve close",
+    ),
     seal: objectWith(options.seal, "seal", "over"),
     fetch: functionOption(options.fetch, "fetch"),
     clock: objectWith(options.clock, "clock", "now sleep") ?? platform.clock,

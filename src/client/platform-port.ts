@@ -30,6 +30,8 @@ export interface Platform {
   isOffline(): boolean;
   /** Calls back when work may be possible again: online, page visible. Answers with the way to stop. */
   onWake(wake: () => void): () => void;
+  /** Calls back once nothing more urgent is to be done, where the platform tells. Answers with the way to stop. */
+  onIdle?(idle: () => void): (() => void) | undefined;
   /** Why an origin answers nothing although it can be reached, where there is a way to find out. */
   explainSilence?(origin: string, header: string, fetch: typeof globalThis.fetch): Promise<string | undefined>;
   openChannel(name: string, receive: (message: Message) => void): Channel | undefined;

@@ -125,7 +125,7 @@ export class Recorder {
     if (typeof tx?.query !== "function") bad("`tx` has no method `query(text, values)`");
     this.#check(draft);
     const fresh = createRecord(draft, options.clock.now(), options.random);
-    const { record, joined } = await journal.insertWithin(tx, fresh);
+    const { record, joined } = await journal.insertWithin(tx, fresh, options);
     if (joined) await this.#compare(draft, record, joined);
     else void this.#confirm(record.id);
     return record;
@@ -279,7 +279,7 @@ export class Recorder {
       if (!isUnknown || cause.id !== undefined) throw cause;
       throw new StoreError(cause.code, { id: record.id, detail: `operation ${record.id}`, cause });
     };
-    return this.#parts.journal.insert(record).then((inserted) => {
+    return this.#parts.journal.insert(record, this.#parts.options).then((inserted) => {
       recorded();
       return inserted;
     }, failed);

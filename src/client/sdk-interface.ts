@@ -44,6 +44,18 @@ export interface IntentReference<Name extends string = string> {
   readonly owner?: string | undefined;
 }
 
+/** Options of `prune`. */
+export interface PruneOptions {
+  /** Settled records are dropped that are older. @defaultValue as createSdk was told */
+  readonly keepFor?: Duration | undefined;
+  /** Their intents are forgotten after so long. @defaultValue as createSdk was told */
+  readonly rememberIntents?: Duration | undefined;
+  /** Ends the pruning after its present step. */
+  readonly signal?: AbortSignal | undefined;
+  /** Told after each step how many records were dropped or stripped so far. */
+  readonly onProgress?: ((pruned: number) => void) | undefined;
+}
+
 /** Whose. */
 export interface OwnerFilter {
   /** `"*"` for everyone's. @defaultValue the present owner */
@@ -135,6 +147,13 @@ export interface Sdk<Ops extends Operations = Operations> extends AsyncDisposabl
    * @throws MisuseError `bad_option` when there is no seal
    */
   reseal(): Promise<ResealReport>;
+  /**
+   * Drops what is past its keep time, whoever's it is, in small steps; {@link Sdk.start} does so by itself. What is pending,
+   * blocked, unresolved or not yet delivered stays.
+   *
+   * @returns how many records were dropped, or stripped to the memory of their intent
+   */
+  prune(options?: PruneOptions): Promise<number>;
   /** Listens. Answers with the way to stop. */
   on<E extends keyof SdkEvents>(event: E, listener: (detail: SdkEvents[E]) => void): () => void;
   /** No new attempts; those under way get `timeout`, waiters a `PendingError("closed")`. @defaultValue 5 s */

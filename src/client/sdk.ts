@@ -1,7 +1,7 @@
 import { type Duration, toMs } from "../core/durations.js";
 import type { OperationRecord } from "../core/record.js";
 import type { Counts, ResealReport } from "../store.js";
-import { bad, closedError, unknownOperation } from "./checks.js";
+import { bad, closedError, duration, unknownOperation } from "./checks.js";
 import { Diagnosis } from "./diagnosis.js";
 import { createDiscovery, type Discovery } from "./discovery.js";
 import { createDraft, type Draft } from "./draft.js";
@@ -11,6 +11,7 @@ import { createFetch, type SdkFetch } from "./fetch.js";
 import { type FetchScope, originScope } from "./fetch-scope.js";
 import { Gate } from "./gate.js";
 import { Handle, type OperationHandle } from "./handle.js";
+import { prune } from "./janitor.js";
 import { Journal } from "./journal.js";
 import { Leases } from "./leases.js";
 import { Live } from "./live.js";
@@ -23,7 +24,7 @@ import { PendingList } from "./pending.js";
 import type { Platform } from "./platform-port.js";
 import { Recorder } from "./recorder.js";
 import { readError } from "./result.js";
-import type { IntentReference, ListFilter, OwnerFilter, ResumeOptions, Sdk } from "./sdk-interface.js";
+import type { IntentReference, ListFilter, OwnerFilter, PruneOptions, ResumeOptions, Sdk } from "./sdk-interface.js";
 import type { CallOptions, Operations, SdkOptions } from "./types.js";
 import { Waiting } from "./waiting.js";
 import { Worker } from "./worker.js";
@@ -47,6 +48,7 @@ class SamekeySdk {
   readonly fetch: SdkFetch;
   readonly pending: PendingList;
   readonly #options: ResolvedOptions;
+  readonly #platform: Platform;
   readonly #baseUrl: () => string | undefined;
   readonly #emitter: Emitter;
   readonly #owners: Owners;
@@ -63,6 +65,7 @@ class SamekeySdk {
   constructor(options: ResolvedOptions, platform: Platform, scope?: FetchScope) {
     const { clock, random, concurrency, log } = options;
     this.#options = options;
+    this.#platform = platform;
     this.name = options.name;
     this.#baseUrl = () => options.baseUrl ?? platform.defaultBaseUrl();
     this.#emitter = new Emitter(log);
@@ -254,6 +257,16 @@ class SamekeySdk {
 
   reseal(): Promise<ResealReport> {
     return this.#journal.reseal();
+  }
+
+  async prune({ keepFor, rememberIntents, signal, onProgress }: PruneOptions = {}): Promise<number> {
+    const { clock, ...mine } = this.#options;
+    const times = {
+      keepFor: duration(keepFor, "keepFor", mine.keepFor),
+      rememberIntents: duration(rememberIntents, "rememberIntents", mine.rememberIntents),
+    };
+    const parts = { journal: this.#journal, platform: this.#platform, options: { clock, ...times } };
+    return prune(parts, onProgress, signal);
   }
 
   on<E extends keyof SdkEvents>(event: E, listener: (detail: SdkEvents[E]) => void): () => void {

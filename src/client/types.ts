@@ -158,6 +158,13 @@ export interface SdkOptions<Ops extends Operations = Operations> extends SharedO
   readonly keepFor?: Duration | undefined;
   /** How long a settled intent is remembered after that. @defaultValue 1 y */
   readonly rememberIntents?: Duration | undefined;
+  /**
+   * How many operations may be pending or blocked at once, in the whole store, whoever they are. One more is refused with
+   * `StoreError("store_full")`: nothing is recorded or sent. To join one that is recorded already is always possible.
+   *
+   * @defaultValue unbounded
+   */
+  readonly maxPending?: number | undefined;
   /** The most attempts at once. @defaultValue 6 in browsers, 32 in Node */
   readonly concurrency?: number | undefined;
   /** Where records are kept. @defaultValue IndexedDB in browsers, SQLite in Node */

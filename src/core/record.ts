@@ -377,6 +377,16 @@ function isResealed(before: OperationRecord, after: OperationRecord): boolean {
   return is?.some((key, index) => key !== undefined && was?.[index] !== undefined && was[index] !== key) === true;
 }
 
+/** Since when the record may be pruned: it is over, and its hook has had it. */
+export function prunableSince(record: OperationRecord): number | undefined {
+  return isSettled(record) && record.delivered ? record.settledAt : undefined;
+}
+
+/** Whether only the memory of its intent is left. */
+export function isBare(record: Pick<OperationRecord, "hash">): boolean {
+  return record.hash !== undefined;
+}
+
 /**
  * Whether a write must be synced before anyone acts on it. Everything but `succeeded` and rescheduling: losing those
  * costs one replay.

@@ -16,6 +16,7 @@ const browserPlatform: Platform = {
   // A browser that says it is offline is believed; one that says it is online may be wrong.
   isOffline: () => globalThis.navigator?.onLine === false,
   onWake,
+  onIdle,
   explainSilence,
   openChannel,
   createHolder,
@@ -36,6 +37,13 @@ function onWake(wake: () => void): () => void {
     globalThis.removeEventListener?.("offline", wake);
     globalThis.document?.removeEventListener("visibilitychange", visible);
   };
+}
+
+/** Not in workers, nor in Safari. */
+function onIdle(idle: () => void): (() => void) | undefined {
+  if (typeof globalThis.requestIdleCallback !== "function") return undefined;
+  const asked = requestIdleCallback(idle);
+  return () => cancelIdleCallback(asked);
 }
 
 /** A request that needs no preflight gets through where one with the key's header does not: that is CORS. */

@@ -4,7 +4,9 @@ import type {
   Claimed,
   ClaimQuery,
   Inserted,
+  InsertLimits,
   PageFilter,
+  PruneQuery,
   Sealing,
   Store,
   StoreContext,
@@ -63,14 +65,14 @@ class SealedVerbs implements Partial<Store> {
     await this.#store.open(context);
   }
 
-  async insert(record: NewRecord): Promise<Inserted> {
+  async insert(record: NewRecord, limits?: InsertLimits): Promise<Inserted> {
     const sealed = await this.#rounds.join(this.#seal(record));
-    return this.#inserted(record, this.#store.insert(sealed));
+    return this.#inserted(record, this.#store.insert(sealed, limits));
   }
 
-  async insertWithin(tx: CallerTransaction, record: NewRecord): Promise<Inserted> {
+  async insertWithin(tx: CallerTransaction, record: NewRecord, limits?: InsertLimits): Promise<Inserted> {
     const sealed = await this.#seal(record);
-    return this.#inserted(record, this.#store.insertWithin?.(tx, sealed) as Promise<Inserted>);
+    return this.#inserted(record, this.#store.insertWithin?.(tx, sealed, limits) as Promise<Inserted>);
   }
 
   async claim(query: ClaimQuery, apply: Apply<OperationRecord>): Promise<Claimed> {
@@ -101,6 +103,10 @@ class SealedVerbs implements Partial<Store> {
 
   async page(filter: PageFilter): Promise<readonly OperationRecord[]> {
     return this.#openAll(await this.#store.page(filter));
+  }
+
+  async prunable(query: PruneQuery): Promise<readonly OperationRecord[]> {
+    return this.#openAll(await this.#store.prunable(query));
   }
 
   async #seal(record: NewRecord): Promise<NewRecord> {

@@ -1,14 +1,25 @@
 import type { NewRecord, OperationRecord } from "../core/record.js";
 import { needsSync } from "../core/record.js";
 import { StoreError } from "../errors.js";
-import type { Claimed, ClaimQuery, Counts, Inserted, PageFilter, Store, StoreContext } from "../store.js";
+import type {
+  Claimed,
+  ClaimQuery,
+  Counts,
+  Inserted,
+  InsertLimits,
+  PageFilter,
+  PruneQuery,
+  Store,
+  StoreContext,
+} from "../store.js";
 import { claim } from "./indexeddb/claim.js";
 import { Connection } from "./indexeddb/connection.js";
 import { toStoreError } from "./indexeddb/errors.js";
 import { Queue } from "./indexeddb/queue.js";
 import type { Verb } from "./indexeddb/transaction.js";
-import { counts, insert, page, relieve, update } from "./indexeddb/verbs.js";
+import { counts, endWalk, insert, prunable, relieve, update, type Walk, walkOn } from "./indexeddb/verbs.js";
 import type { Work } from "./indexeddb/work.js";
+import { mostBeside } from "./stamp.js";
 
 /** Options of {@link indexedDbStore}. */
 export interface IndexedDbOptions {
@@ -76,10 +87,10 @@ class IndexedDb implements IndexedDbStore {
     await queue?.close();
   }
 
-  async insert(record: NewRecord): Promise<Inserted> {
+  async insert(record: NewRecord, limits?: InsertLimits): Promise<Inserted> {
     const connection = this.#queue?.connection;
-    const together = record.lane === undefined;
-    const inserted = await this.#do((work) => insert(work, record), { strict: true, together });
+    const together = record.lane === undefined && mostBeside(record, limits) === undefined;
+    const inserted = await this.#do((work) => insert(work, record, limits), { strict: true, together });
     if (!this.#saved) this.#keep(connection);
     return inserted;
   }
@@ -108,8 +119,17 @@ class IndexedDb implements IndexedDbStore {
     return this.#read((work) => work.first("places", ["front", owner, lane]));
   }
 
-  page(filter: PageFilter): Promise<readonly OperationRecord[]> {
-    return this.#read((work) => page(work, filter));
+  async page(filter: PageFilter): Promise<readonly OperationRecord[]> {
+    let walk: Walk = { found: [] };
+    do {
+      const from = walk;
+      walk = await this.#read((work) => walkOn(work, filter, from));
+    } while (!walk.done);
+    return endWalk(walk, filter.limit);
+  }
+
+  prunable(query: PruneQuery): Promise<readonly OperationRecord[]> {
+    return this.#read((work) => prunable(work, query));
   }
 
   counts(owner?: string): Promise<Counts> {

@@ -2,7 +2,7 @@
 
 import type { NewRecord, OperationRecord } from "../core/record.js";
 import { StoreError } from "../errors.js";
-import type { Claimed, ClaimQuery, Counts, Inserted, PageFilter, Store } from "../store.js";
+import type { Claimed, ClaimQuery, Counts, Inserted, InsertLimits, PageFilter, PruneQuery, Store } from "../store.js";
 import { MemoryTables } from "./memory/tables.js";
 
 /**
@@ -26,8 +26,8 @@ class MemoryStore implements Store {
     this.#isOpen = false;
   }
 
-  async insert(record: NewRecord): Promise<Inserted> {
-    return this.#open().insert(record);
+  async insert(record: NewRecord, limits?: InsertLimits): Promise<Inserted> {
+    return this.#open().insert(record, limits);
   }
 
   async claim(query: ClaimQuery, apply: (record: OperationRecord) => OperationRecord): Promise<Claimed> {
@@ -55,6 +55,10 @@ class MemoryStore implements Store {
 
   async page(filter: PageFilter): Promise<readonly OperationRecord[]> {
     return this.#open().page(filter);
+  }
+
+  async prunable(query: PruneQuery): Promise<readonly OperationRecord[]> {
+    return this.#open().prunable(query);
   }
 
   async counts(owner?: string): Promise<Counts> {

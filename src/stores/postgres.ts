@@ -9,8 +9,10 @@ import type {
   ClaimQuery,
   Counts,
   Inserted,
+  InsertLimits,
   Message,
   PageFilter,
+  PruneQuery,
   Store,
   StoreContext,
 } from "../store.js";
@@ -24,7 +26,7 @@ import { page } from "./postgres/page.js";
 import { Queue } from "./postgres/queue.js";
 import { prepare, tablesOf } from "./postgres/schema.js";
 import type { Transaction } from "./postgres/transaction.js";
-import { counts, find, head, relieve } from "./postgres/verbs.js";
+import { counts, find, head, prunable, relieve } from "./postgres/verbs.js";
 
 export type {
   PostgresConnection,
@@ -99,11 +101,11 @@ class PostgresStore implements Store {
     await queue?.idle();
   }
 
-  insert(record: NewRecord): Promise<Inserted> {
-    return this.#do({ kind: "insert", record }, record.id);
+  insert(record: NewRecord, limits?: InsertLimits): Promise<Inserted> {
+    return this.#do({ kind: "insert", record, limits }, record.id);
   }
 
-  async insertWithin(tx: CallerTransaction, record: NewRecord): Promise<Inserted> {
+  async insertWithin(tx: CallerTransaction, record: NewRecord, limits?: InsertLimits): Promise<Inserted> {
     if (!this.#queue) throw new StoreError("unavailable", { detail: "the Postgres store is not open" });
     if (Object.is(tx, this.#options.pool)) {
       throw new MisuseError("bad_option", {
@@ -111,7 +113,7 @@ class PostgresStore implements Store {
           "`tx` is the store's pool, where each statement commits by itself: give the connection that BEGIN was sent on",
       });
     }
-    return this.#queue.within(tx, record);
+    return this.#queue.within(tx, record, limits);
   }
 
   openChannel(receive: (message: Message) => void): Channel | undefined {
@@ -147,6 +149,10 @@ class PostgresStore implements Store {
 
   page(filter: PageFilter): Promise<readonly OperationRecord[]> {
     return this.#read((tx) => page(tx, filter));
+  }
+
+  prunable(query: PruneQuery): Promise<readonly OperationRecord[]> {
+    return this.#read((tx) => prunable(tx, query));
   }
 
   counts(owner?: string): Promise<Counts> {

@@ -2,14 +2,25 @@
 
 import type { NewRecord, OperationRecord } from "../core/record.js";
 import { StoreError } from "../errors.js";
-import type { Claimed, ClaimQuery, Counts, Inserted, PageFilter, Store, StoreContext } from "../store.js";
+import type {
+  Claimed,
+  ClaimQuery,
+  Counts,
+  Inserted,
+  InsertLimits,
+  PageFilter,
+  PruneQuery,
+  Store,
+  StoreContext,
+} from "../store.js";
 import { claim } from "./sqlite/claim.js";
 import { type Connection, connect } from "./sqlite/connection.js";
 import { type ResolvedSqliteOptions, resolveOptions, type SqliteStoreOptions } from "./sqlite/options.js";
-import { endWalk, startWalk, walkOn } from "./sqlite/page.js";
+import { endWalk, readSome, startWalk, walkOn } from "./sqlite/page.js";
 import { defaultPath } from "./sqlite/place.js";
 import type { Work } from "./sqlite/queue.js";
-import { counts, find, head, relieve, updating } from "./sqlite/verbs.js";
+import { counts, find, head, prunable, relieve, updating } from "./sqlite/verbs.js";
+import { isListed } from "./stamp.js";
 
 export type {
   SqliteDatabase,
@@ -66,8 +77,8 @@ class SqliteStore implements Store {
     await connection?.release();
   }
 
-  insert(record: NewRecord): Promise<Inserted> {
-    return this.#do({ writes: true, id: record.id, run: (tx) => tx.insert(record) });
+  insert(record: NewRecord, limits?: InsertLimits): Promise<Inserted> {
+    return this.#do({ writes: true, id: record.id, run: (tx) => tx.insert(record, limits) });
   }
 
   claim(query: ClaimQuery, apply: (record: OperationRecord) => OperationRecord): Promise<Claimed> {
@@ -95,12 +106,26 @@ class SqliteStore implements Store {
   }
 
   async page(filter: PageFilter): Promise<readonly OperationRecord[]> {
-    let walk = startWalk(filter);
-    do {
-      const from = walk;
-      walk = await this.#do({ writes: false, run: (tx) => walkOn(tx, from) });
-    } while (walk.states.length > 0);
-    return endWalk(walk);
+    const { limit = 100 } = filter;
+    const records: OperationRecord[] = [];
+    for (let { after } = filter; records.length < limit; ) {
+      const wanted = limit - records.length;
+      const seqs = await this.#seqs({ ...filter, after, limit: wanted });
+      for (let at = 0; at < seqs.length; ) {
+        const rest = seqs.slice(at);
+        const some = await this.#do({ writes: false, run: (tx) => readSome(tx, rest) });
+        at += some.length;
+        // It may have changed, or gone, since it was found.
+        for (const record of some) if (record && isListed(record, filter)) records.push(record);
+      }
+      if (seqs.length < wanted) break;
+      after = seqs.at(-1);
+    }
+    return records;
+  }
+
+  prunable(query: PruneQuery): Promise<readonly OperationRecord[]> {
+    return this.#do({ writes: false, run: (tx) => prunable(tx, query) });
   }
 
   counts(owner?: string): Promise<Counts> {
@@ -109,6 +134,15 @@ class SqliteStore implements Store {
 
   relieve(isDead: (holder: string) => boolean): Promise<number> {
     return this.#do({ writes: true, run: (tx) => relieve(tx, isDead) });
+  }
+
+  async #seqs(filter: PageFilter): Promise<number[]> {
+    let walk = startWalk(filter);
+    do {
+      const from = walk;
+      walk = await this.#do({ writes: false, run: (tx) => walkOn(tx, from) });
+    } while (walk.states.length > 0);
+    return endWalk(walk);
   }
 
   #do<T>(work: Work<T>): Promise<T> {

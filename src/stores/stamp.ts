@@ -1,9 +1,9 @@
 /** What the stores do alike, whatever they keep records in. */
 
 import type { NewRecord, OperationRecord } from "../core/record.js";
-import { occupiesLane, scheduleOf } from "../core/record.js";
+import { hasOutcome, occupiesLane, prunableSince, scheduleOf } from "../core/record.js";
 import { StoreError } from "../errors.js";
-import type { PageFilter } from "../store.js";
+import type { Counts, InsertLimits, PageFilter, PruneQuery } from "../store.js";
 
 /** A new record as it is stored. */
 export function stampNew(given: NewRecord, seq: number, parked: boolean): OperationRecord {
@@ -66,15 +66,36 @@ export function dueAt(record: OperationRecord, now: number): number | undefined 
 
 /** Whether the record meets all conditions of a listing; where it begins and ends is the store's to see to. */
 export function isListed(record: OperationRecord, filter: PageFilter): boolean {
-  const { owner, name, intent, lane, states, settledBefore } = filter;
+  const { owner, name, intent, lane, states } = filter;
   return (
     (owner === undefined || record.owner === owner) &&
     (name === undefined || record.name === name) &&
     (intent === undefined || record.intent === intent) &&
     (lane === undefined || record.lane === lane) &&
-    (states === undefined || states.includes(record.state)) &&
-    (settledBefore === undefined || (record.settledAt ?? Number.POSITIVE_INFINITY) < settledBefore)
+    (states === undefined || states.includes(record.state))
   );
+}
+
+/** How many others may be pending or blocked for this one to be recorded; `undefined` where it does not matter. */
+export function mostBeside(record: NewRecord, limits: InsertLimits | undefined): number | undefined {
+  const { maxPending = Number.POSITIVE_INFINITY } = limits ?? {};
+  return Number.isFinite(maxPending) && !hasOutcome(record) ? maxPending - 1 : undefined;
+}
+
+/** How many wait, of what was counted. */
+export function waiting({ pending = 0, blocked = 0 }: Counts): number {
+  return pending + blocked;
+}
+
+/** Refuses a record for which `maxPending` leaves no room. */
+export function tooMany({ id }: NewRecord, limits: InsertLimits | undefined): StoreError {
+  const detail = `${limits?.maxPending} operations are pending or blocked already, and \`maxPending\` allows no more`;
+  return new StoreError("store_full", { id, detail });
+}
+
+/** Behind which place the records begin that may be pruned. */
+export function pruneFrom({ after }: PruneQuery): readonly [since: number, seq: number] {
+  return [(after && prunableSince(after)) ?? Number.MIN_SAFE_INTEGER, after?.seq ?? 0];
 }
 
 /** Calls `apply`, which must not wait for anything: a transaction does not outlive the call. */

@@ -35,6 +35,7 @@ export class Life {
       find: verb(store.find),
       head: verb(store.head),
       page: verb(store.page),
+      prunable: verb(store.prunable),
       counts: verb(store.counts),
       relieve: verb(store.relieve),
       close: verb(store.close),

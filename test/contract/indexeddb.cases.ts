@@ -183,7 +183,7 @@ export function indexedDbCases(place: string): void {
       const error = await good(store, () =>
         store.claim({ now: T0, limit: 3, owner: "bob" }, (it) => ({
           ...leased(it, "tab", T0),
-          hash: it.id === last ? ((() => {}) as never) : "sha-256:0",
+          code: it.id === last ? ((() => {}) as never) : "x",
         })),
       );
       expect(error).toMatchObject({ code: "unavailable" });

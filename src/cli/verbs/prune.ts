@@ -30,10 +30,9 @@ async function act(options: PruneOptions): Promise<void> {
   };
   await inPlace(options, async ({ store }) => {
     const progress = new Progress();
-    const place = { open: async () => store, update: store.update.bind(store) };
-    const pruned = await prune(place, { ...times, clock: realClock }, { digest }, (so) =>
-      progress.tell(`${so} pruned`),
-    );
+    const journal = { open: async () => store, update: store.update.bind(store) };
+    const parts = { journal, options: { ...times, clock: realClock }, platform: { digest } };
+    const pruned = await prune(parts, (so) => progress.tell(`${so} pruned`));
     progress.end();
     await say(`${pruned} pruned`);
   });

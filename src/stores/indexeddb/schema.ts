@@ -1,7 +1,7 @@
 /** What the database looks like: one row per operation under its `seq`, and a log of their numbers. */
 
 import type { NewRecord, OperationRecord, State } from "../../core/record.js";
-import { holdsIntent, occupiesLane, scheduleOf } from "../../core/record.js";
+import { holdsIntent, isBare, occupiesLane, prunableSince, scheduleOf } from "../../core/record.js";
 import { holderOf } from "../stamp.js";
 
 export const OPERATIONS = "operations";
@@ -22,7 +22,7 @@ export interface Row {
   /** `id` first; then, while the record holds them, `intent` and `key`. */
   readonly unique: readonly IDBValidKey[];
   /**
-   * `state`, `named` (its intent, held or not), `due`, `since`, `front` or `behind` in a lane, `settled`, `holder`, and
+   * `state`, `named` (its intent, held or not), `due`, `since`, `front` or `behind` in a lane, `kept` or `bare` once it may be pruned, `holder`, and
    * `overtaken` for what it would hold if another had not taken it.
    */
   readonly places: readonly IDBValidKey[];
@@ -52,7 +52,7 @@ export function upgrade(database: IDBDatabase): void {
 
 /** The row of a record; its key is the `seq`, which a new one gets from the key generator in the same request. */
 export function toRow(record: OperationRecord, overtaken = false): Row {
-  const { owner, origin, name, intent, lane, settledAt } = record;
+  const { owner, origin, name, intent, lane } = record;
   const schedule = scheduleOf(record);
   const holder = holderOf(record);
   const held = heldBy(record);
@@ -60,7 +60,8 @@ export function toRow(record: OperationRecord, overtaken = false): Row {
   if (schedule) places.push(["due", owner, origin, schedule.due], ["since", owner, origin, schedule.since]);
   if (intent !== undefined) places.push(["named", owner, name, intent]);
   if (lane !== undefined && occupiesLane(record)) places.push([record.parked ? "behind" : "front", owner, lane]);
-  if (settledAt !== undefined) places.push(["settled", settledAt]);
+  const over = prunableSince(record);
+  if (over !== undefined) places.push([isBare(record) ? "bare" : "kept", over]);
   if (holder !== undefined) places.push(["holder", holder]);
   if (overtaken) places.push(...held.map((key) => ["overtaken", key]));
   return { record, unique: [["id", record.id], ...(overtaken ? [] : held)], places };

@@ -3,13 +3,19 @@
 import { values } from "idb-keyval";
 import type { NewRecord, OperationRecord, State } from "../../core/record.js";
 import { StoreError } from "../../errors.js";
-import type { Counts, Inserted, PageFilter } from "../../store.js";
-import { applied, isListed, relieved } from "../stamp.js";
+import type { Counts, Inserted, InsertLimits, PageFilter, PruneQuery } from "../../store.js";
+import { applied, isListed, mostBeside, pruneFrom, relieved, tooMany } from "../stamp.js";
 import type { CountsRow } from "./schema.js";
 import { countsKey, past, under } from "./schema.js";
 import type { Work } from "./work.js";
 
-export async function insert(work: Work, record: NewRecord): Promise<Inserted> {
+export async function insert(work: Work, record: NewRecord, limits?: InsertLimits): Promise<Inserted> {
+  const most = mostBeside(record, limits);
+  if (most !== undefined && (await work.waiting()) > most) {
+    const earlier = await work.met(record);
+    if (earlier) return earlier;
+    throw tooMany(record, limits);
+  }
   const added = await work.add(record);
   const result = added ? { record: added } : await work.met(record);
   if (result) return result;
@@ -33,36 +39,68 @@ export async function update(
   return after === before ? before : work.replace(before, after);
 }
 
-export async function page(work: Work, filter: PageFilter): Promise<readonly OperationRecord[]> {
-  const { owner, states, settledBefore, after = 0, limit = 100 } = filter;
-  const found: OperationRecord[] = [];
-  if (settledBefore === undefined) {
-    let group = "";
-    let taken = 0;
-    await work.walk(under("state", owner), (cursor, record) => {
-      // Records of one owner and state stand in `seq` order, so `limit` of each are enough.
-      const next = JSON.stringify(cursor.key);
-      if (next !== group) [group, taken] = [next, 0];
-      if (taken === limit || states?.includes(record.state) === false) {
-        cursor.continue(past("state", record.owner, record.state));
-      } else if (record.seq <= after) {
-        cursor.continuePrimaryKey(cursor.key, after + 1);
-      } else {
-        if (isListed(record, filter)) {
-          found.push(record);
-          taken++;
-        }
-        cursor.continue();
-      }
-    });
-  } else {
-    for (const seq of await work.seqs(IDBKeyRange.bound(["settled"], ["settled", settledBefore], false, true))) {
-      if (found.length === limit) break;
-      const record = seq > after ? await work.get(seq) : undefined;
-      if (record && isListed(record, filter)) found.push(record);
+/** So many rows are looked at in one transaction: nobody who wants to write waits longer for a listing. */
+const STEP = 500;
+
+/** A listing under way. */
+export interface Walk {
+  readonly found: readonly OperationRecord[];
+  /** Where it goes on; absent at its beginning and at its end. */
+  readonly at?: [key: IDBValidKey, seq: number] | undefined;
+  readonly done?: boolean;
+}
+
+/** Takes a listing further. */
+export async function walkOn(work: Work, filter: PageFilter, { found: before, at }: Walk): Promise<Walk> {
+  const { owner, states, after = 0, limit = 100 } = filter;
+  const found = [...before];
+  let from = at;
+  let next: Walk["at"];
+  let group: IDBValidKey = [];
+  let taken = 0;
+  let seen = 0;
+  await work.walk(under("state", owner), (cursor, record) => {
+    const { key } = cursor;
+    const begin = from;
+    from = undefined;
+    if (begin && indexedDB.cmp([key, record.seq], begin) < 0) return cursor.continuePrimaryKey(...begin);
+    if (seen++ === STEP) {
+      next = [key, record.seq];
+      return false;
     }
-  }
-  return found.sort((a, b) => a.seq - b.seq).slice(0, limit);
+    // Records of one owner and state stand in `seq` order, so `limit` of each are enough.
+    if (indexedDB.cmp(key, group) !== 0) {
+      group = key;
+      taken = found.filter((it) => it.owner === record.owner && it.state === record.state).length;
+    }
+    if (taken >= limit || states?.includes(record.state) === false) {
+      return cursor.continue(past("state", record.owner, record.state));
+    }
+    if (record.seq <= after) return cursor.continuePrimaryKey(key, after + 1);
+    if (isListed(record, filter)) taken = found.push(record) && taken + 1;
+    return cursor.continue();
+  });
+  return { found, at: next, done: !next };
+}
+
+/** The first of what was found: each owner and state has been gone through on its own. */
+export function endWalk({ found }: Walk, limit = 100): readonly OperationRecord[] {
+  return [...found].sort((a, b) => a.seq - b.seq).slice(0, limit);
+}
+
+export async function prunable(work: Work, query: PruneQuery): Promise<OperationRecord[]> {
+  const { settledBefore, bare, limit } = query;
+  const [since, last] = pruneFrom(query);
+  const place = bare ? "bare" : "kept";
+  const found: OperationRecord[] = [];
+  if (since >= settledBefore) return found;
+  const key = [place, since];
+  await work.walk(IDBKeyRange.bound(key, [place, settledBefore], false, true), (cursor, record) => {
+    const isPast = record.seq <= last && indexedDB.cmp(cursor.key, key) === 0;
+    if (isPast && record.seq < last) return cursor.continuePrimaryKey(key, last);
+    return (isPast || found.push(record) < limit) && cursor.continue();
+  });
+  return found;
 }
 
 export async function counts(work: Work, owner?: string): Promise<Counts> {

@@ -27,6 +27,7 @@ export class Work {
   readonly #strict: boolean;
   /** What each record that was read holds: while it is overtaken, less than it would. */
   readonly #held = new WeakMap<OperationRecord, readonly IDBValidKey[]>();
+  #waitingBefore: number | undefined;
   #change: CountsRow = new Map();
   #changeKey: [seq: number, rev: number] | undefined;
 
@@ -52,12 +53,21 @@ export class Work {
     return cursor ? this.#read(cursor.value, cursor.primaryKey) : undefined;
   }
 
-  /** Visits places in their order; `visit` moves the cursor on. */
-  async walk(range: IDBKeyRange, visit: (cursor: IDBCursorWithValue, record: OperationRecord) => void): Promise<void> {
+  /** Visits places in their order; `visit` moves the cursor on, or ends it with `false`. */
+  async walk(
+    range: IDBKeyRange,
+    visit: (cursor: IDBCursorWithValue, record: OperationRecord) => unknown,
+  ): Promise<void> {
     const request = this.#operations.index("places").openCursor(range);
     for (let cursor = await promisifyRequest(request); cursor; cursor = await promisifyRequest(request)) {
-      visit(cursor, this.#read(cursor.value, cursor.primaryKey));
+      if (visit(cursor, this.#read(cursor.value, cursor.primaryKey)) === false) return;
     }
+  }
+
+  /** How many are pending or blocked, with what this transaction has changed. */
+  async waiting(): Promise<number> {
+    this.#waitingBefore ??= (await values<CountsRow>(this.counts)).reduce((sum, row) => sum + waitingIn(row), 0);
+    return this.#waitingBefore + waitingIn(this.#change);
   }
 
   /** The `seq` of every record in a range of places, lowest first. */
@@ -110,6 +120,7 @@ export class Work {
   /** Logs by how much the counts have changed, and now and then folds the log. */
   async flush(): Promise<void> {
     if (!this.#changeKey) return;
+    this.#waitingBefore = undefined;
     const [seq, rev] = this.#changeKey;
     if ((seq + rev) % FOLD_EVERY === 0) {
       for (const row of await values<CountsRow>(this.counts)) for (const [what, n] of row) this.#add(what, n);
@@ -175,6 +186,12 @@ export class Work {
     if (sum === 0) this.#change.delete(what);
     else this.#change.set(what, sum);
   }
+}
+
+function waitingIn(row: CountsRow): number {
+  let sum = 0;
+  for (const [what, n] of row) if (/^(pending|blocked) /.test(what)) sum += n;
+  return sum;
 }
 
 function isAmong(key: IDBValidKey, keys: readonly IDBValidKey[] = []): boolean {

@@ -1,8 +1,8 @@
 /** The tables of the memory store, and the rules by which records stand in them. */
 
 import type { NewRecord, OperationRecord, State } from "../../core/record.js";
-import { holdsIntent, isHeld, isSettled, occupiesLane } from "../../core/record.js";
-import type { Claimed, ClaimQuery, Counts, Inserted, PageFilter } from "../../store.js";
+import { holdsIntent, isBare, isHeld, isSettled, occupiesLane, prunableSince } from "../../core/record.js";
+import type { Claimed, ClaimQuery, Counts, Inserted, InsertLimits, PageFilter, PruneQuery } from "../../store.js";
 import {
   applied,
   changesIdentity,
@@ -11,10 +11,14 @@ import {
   isListed,
   keepsPlace,
   leadsLane,
+  mostBeside,
+  pruneFrom,
   relieved,
   stampChange,
   stampNew,
   taken,
+  tooMany,
+  waiting,
 } from "../stamp.js";
 
 type Change = (record: OperationRecord) => OperationRecord | undefined;
@@ -41,9 +45,11 @@ export class MemoryTables {
     return copy;
   }
 
-  insert(record: NewRecord): Inserted {
+  insert(record: NewRecord, limits?: InsertLimits): Inserted {
     const standing = this.#standing(record);
     if (standing) return standing;
+    const most = mostBeside(record, limits);
+    if (most !== undefined && waiting(this.counts()) > most) throw tooMany(record, limits);
     const parked = occupiesLane(record as OperationRecord) && this.#front(record.owner, record.lane) !== undefined;
     const stored = structuredClone(stampNew(record, this.#seq + 1, parked));
     this.#seq += 1;
@@ -92,6 +98,15 @@ export class MemoryTables {
   page(filter: PageFilter): readonly OperationRecord[] {
     const { after = 0, limit = 100 } = filter;
     return this.#select((record) => record.seq > after && isListed(record, filter)).slice(0, limit);
+  }
+
+  prunable(query: PruneQuery): readonly OperationRecord[] {
+    const { settledBefore, bare, limit } = query;
+    const [from, last] = pruneFrom(query);
+    const since = (record: OperationRecord) => prunableSince(record) ?? Number.POSITIVE_INFINITY;
+    const found = this.#select((record) => since(record) < settledBefore && isBare(record) === bare);
+    const behind = found.filter((it) => since(it) > from || (since(it) === from && it.seq > last));
+    return behind.sort((a, b) => since(a) - since(b) || a.seq - b.seq).slice(0, limit);
   }
 
   counts(owner?: string): Counts {

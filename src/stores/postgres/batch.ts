@@ -1,9 +1,10 @@
 /** The verbs of one tick, in the order of their calls; neighbours of a kind by one statement. */
 
 import type { NewRecord, OperationRecord } from "../../core/record.js";
-import type { Inserted } from "../../store.js";
+import type { Inserted, InsertLimits } from "../../store.js";
 import { applied } from "../stamp.js";
 import { PostgresFailure } from "./failure.js";
+import { refusals } from "./limits.js";
 import { additionOf, type Change, plainChange, type Transaction } from "./transaction.js";
 
 /** What one verb wants to have done. It may be done again after a transaction that came to nothing. */
@@ -12,6 +13,7 @@ export type Work = InsertWork | UpdateWork | OtherWork;
 export interface InsertWork {
   readonly kind: "insert";
   readonly record: NewRecord;
+  readonly limits?: InsertLimits | undefined;
 }
 
 export interface UpdateWork {
@@ -78,7 +80,11 @@ async function alone(tx: Transaction, act: () => Promise<unknown>): Promise<Outc
 }
 
 async function insertAll(tx: Transaction, run: readonly InsertWork[]): Promise<Outcome[]> {
-  const made = run.map(({ record }) => attempt(() => additionOf(record)));
+  const refused = await refusals(tx, run);
+  const made = run.map((work) => {
+    const error = refused.get(work);
+    return error ? { error } : attempt(() => additionOf(work.record));
+  });
   const inserted = await tx.insert(made.flatMap((one) => ("value" in one ? [one.value] : [])));
   const answers = inserted[Symbol.iterator]();
   return made.map((one): Outcome => ("value" in one ? { value: answers.next().value as Inserted } : one));

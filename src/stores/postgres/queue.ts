@@ -1,11 +1,12 @@
 /** Group commit: what is called in one turn of the event loop is committed together, and synced once. */
 
 import type { NewRecord } from "../../core/record.js";
-import type { CallerTransaction, Clock, Inserted, Message } from "../../store.js";
+import type { CallerTransaction, Clock, Inserted, InsertLimits, Message } from "../../store.js";
 import { Attempt } from "./attempt.js";
 import { type Outcome, perform, type Work } from "./batch.js";
 import { connect, sessionOf } from "./driver.js";
 import { asStoreError, isLost, PostgresFailure, UnknownFate } from "./failure.js";
+import { refusals } from "./limits.js";
 import { channelOf, Line, type PostgresListener, parcels } from "./listen.js";
 import type { ResolvedPostgresOptions } from "./options.js";
 import type { Tables } from "./schema.js";
@@ -62,9 +63,10 @@ export class Queue {
   }
 
   /** At once, on a transaction that is not ours to begin or end. */
-  async within(caller: CallerTransaction, record: NewRecord): Promise<Inserted> {
+  async within(caller: CallerTransaction, record: NewRecord, limits?: InsertLimits): Promise<Inserted> {
     const tx = new Transaction(sessionOf(caller), this.#tables, this.#statements);
     try {
+      for (const refused of (await refusals(tx, [{ record, limits }])).values()) throw refused;
       const [inserted] = await tx.insert([additionOf(record)]);
       // Whoever hears of it hears of a commit.
       const news: Message = { type: "changed", id: record.id, free: true };

@@ -5,7 +5,7 @@
 
 import { Buffer } from "node:buffer";
 import type { OperationRecord, StoredRequest, StoredResponse } from "../../core/record.js";
-import { hasOutcome, holdsIntent, occupiesLane, scheduleOf, whole } from "../../core/record.js";
+import { holdsIntent, isBare, occupiesLane, prunableSince, scheduleOf, whole } from "../../core/record.js";
 import { holderOf } from "../stamp.js";
 
 /** What a statement is told of a record. Rows travel as one JSON document: no driver's way of arrays is relied on. */
@@ -23,7 +23,8 @@ export interface Row {
   readonly due: number | null;
   readonly since: number | null;
   readonly holder: string | null;
-  readonly settled: number | null;
+  readonly kept: number | null;
+  readonly bare: number | null;
   readonly record: string;
   readonly request: string | null;
   readonly response: string | null;
@@ -31,8 +32,8 @@ export interface Row {
 
 /** The columns of a {@link Row}, typed, as `json_to_recordset` wants them. */
 export const ROW = `id text, owner text, origin text, key text, name text, intent text, lane text, state text,
-  held smallint, place smallint, due double precision, since double precision, holder text, settled double precision,
-  record text, request text, response text`;
+  held smallint, place smallint, due double precision, since double precision, holder text, kept double precision,
+  bare double precision, record text, request text, response text`;
 
 /** The columns that read a whole record of `o`. */
 export const WHOLE = "o.seq::text as seq, o.rev, o.place, o.record, o.request, o.response";
@@ -45,6 +46,8 @@ export function columnText(text: string): string {
 export function rowOf(record: OperationRecord): Row {
   const schedule = scheduleOf(record);
   const holder = holderOf(record);
+  const over = prunableSince(record) ?? null;
+  const bare = isBare(record);
   return {
     id: columnText(record.id),
     owner: columnText(record.owner),
@@ -59,7 +62,8 @@ export function rowOf(record: OperationRecord): Row {
     due: schedule?.due ?? null,
     since: schedule?.since ?? null,
     holder: holder === undefined ? null : columnText(holder),
-    settled: (hasOutcome(record) ? record.settledAt : undefined) ?? null,
+    kept: bare ? null : over,
+    bare: bare ? over : null,
     record: JSON.stringify(record),
     request: base64(record.request.body),
     response: base64(record.response?.body),

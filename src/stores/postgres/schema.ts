@@ -37,6 +37,7 @@ export function tablesOf(schema: string, sdk: string): Tables {
  * - `place`: NULL in no lane (or over), 0 in front of its lane, 1 parked
  * - `due`, `since`: see `scheduleOf`
  * - `holder`: of a lease that was not ended before its time
+ * - `kept`, `bare`: since when it may be pruned, while it is whole and when only the memory of its intent is left
  *
  * The indexes by time lead with what a claim may exclude, so that neither a million records of other owners nor a million
  * of an origin that is down are walked through. What is counted is written as differences and added up now and then: a
@@ -64,7 +65,8 @@ create table ${operations} (
   due double precision,
   since double precision,
   holder text collate "C",
-  settled double precision,
+  kept double precision,
+  bare double precision,
   record text not null,
   request bytea,
   response bytea
@@ -82,7 +84,8 @@ create index operations_since on ${operations} (since, seq) where due is not nul
 create index operations_holder on ${operations} (sdk, holder) where holder is not null;
 create index operations_listing on ${operations} (sdk, owner, state, seq);
 create index operations_listing_of_all on ${operations} (sdk, state, seq);
-create index operations_settled on ${operations} (sdk, settled) where settled is not null;
+create index operations_kept on ${operations} (sdk, kept, seq) where kept is not null;
+create index operations_bare on ${operations} (sdk, bare, seq) where bare is not null;
 
 -- "whose" is '=' and the owner, or '*' for all of them. What there is of it: counts and deltas, added up.
 create table ${counts} (

@@ -4,7 +4,9 @@ import { ROW, WHOLE } from "./rows.js";
 import type { Tables } from "./schema.js";
 
 /** The columns that any change may change, but for those with a rule of their own. */
-const COLUMNS = "owner, origin, key, name, intent, lane, state, place, due, since, holder, settled, record".split(", ");
+const COLUMNS = "owner, origin, key, name, intent, lane, state, place, due, since, holder, kept, bare, record".split(
+  ", ",
+);
 
 /** Made once for each store. */
 export interface Statements {
@@ -34,9 +36,9 @@ export function statementsFor({ operations, counts, deltas }: Tables): Statement
       ),
       added as (
         insert into ${operations} (sdk, rev, id, owner, origin, key, name, intent, lane, state, held, place, due, since,
-          holder, settled, record, request, response)
+          holder, kept, bare, record, request, response)
         select $1, 1, id, owner, origin, key, name, intent, lane, state, held, case when behind then 1 else place end,
-          case when behind then null else due end, case when behind then null else since end, holder, settled, record,
+          case when behind then null else due end, case when behind then null else since end, holder, kept, bare, record,
           decode(request, 'base64'), decode(response, 'base64')
         from placed order by ord
         on conflict do nothing returning id, seq, place, owner, state

@@ -112,7 +112,7 @@ export class Transaction {
       const added = await this.#add(missing);
       await this.#fillFronts(missing, added);
       for (const addition of missing) {
-        const inserted = added.get(addition.row.id) ?? (await this.#standing(addition.given));
+        const inserted = added.get(addition.row.id) ?? (await this.standing(addition.given));
         if (inserted) answers.set(addition, inserted);
       }
     }
@@ -218,7 +218,7 @@ export class Transaction {
   }
 
   /** Whoever kept a new record out: by id, else by intent, else by key. */
-  async #standing(given: NewRecord): Promise<Inserted | undefined> {
+  async standing(given: NewRecord): Promise<Inserted | undefined> {
     const byId = await this.get(given.id);
     if (byId) return { record: byId, joined: "id" };
     return this.#holder(given);

@@ -1,8 +1,8 @@
 /** The smaller verbs. */
 
 import type { OperationRecord } from "../../core/record.js";
-import type { Counts } from "../../store.js";
-import { relieved } from "../stamp.js";
+import type { Counts, PruneQuery } from "../../store.js";
+import { pruneFrom, relieved } from "../stamp.js";
 import { columnText } from "./rows.js";
 import type { Transaction } from "./transaction.js";
 
@@ -26,6 +26,17 @@ export async function find(
 
 export function head(tx: Transaction, owner: string, lane: string): Promise<OperationRecord | undefined> {
   return tx.record("o.owner = $2 and o.lane = $3 and o.place = 0", columnText(owner), columnText(lane));
+}
+
+export function prunable(tx: Transaction, query: PruneQuery): Promise<OperationRecord[]> {
+  const since = query.bare ? "o.bare" : "o.kept";
+  const from = `${since} < $2::float8 and (${since}, o.seq) > ($3::float8, $4::bigint)`;
+  return tx.records(
+    `${from} order by ${since}, o.seq limit $5::int`,
+    query.settledBefore,
+    ...pruneFrom(query),
+    query.limit,
+  );
 }
 
 export async function counts(tx: Transaction, owner: string | undefined): Promise<Counts> {

@@ -1,15 +1,16 @@
-/** Listing, in steps that are short whatever the filter leaves out. */
+/** Listing, in steps that are short whatever the filter leaves out and however large the records are. */
 
 import type { OperationRecord } from "../../core/record.js";
-import { hasOutcome, STATES } from "../../core/record.js";
+import { STATES } from "../../core/record.js";
 import type { PageFilter } from "../../store.js";
 import type { SqliteValue } from "./driver.js";
-import { recordOf, SELECT } from "./rows.js";
 import type { Transaction } from "./transaction.js";
 
-/** How many index entries a step looks at, at most, and how many rows if the index cannot tell: a few milliseconds. */
-const ENTRIES = 20_000;
-const ROWS = 1000;
+/** How many rows a step looks at, at most, where the index alone cannot tell. */
+const ROWS = 500;
+/** How many records a step reads, and how many bytes of bodies after which it reads no further. */
+const RECORDS = 50;
+const BYTES = 1_048_576;
 
 /** A listing under way. Never changed, since a step may have to be taken again. */
 export interface Walk {
@@ -19,72 +20,92 @@ export interface Walk {
   readonly states: readonly string[];
   /** Where the first of them goes on. */
   readonly after: number;
-  /** How much of it the next step looks at. */
-  readonly step: number;
-  readonly found: readonly OperationRecord[];
+  /** How many were found in the first of them. */
+  readonly taken: number;
+  readonly found: readonly number[];
 }
 
 export function startWalk(filter: PageFilter): Walk {
-  const { states, settledBefore, limit = 100, after = 0 } = filter;
-  const wanted = STATES.filter((state) => {
-    if (settledBefore !== undefined && !hasOutcome({ state })) return false;
-    return states?.includes(state) ?? true;
-  });
-  return { filter, limit, states: limit > 0 ? wanted : [], after, step: limit, found: [] };
+  const { states, limit = 100, after = 0 } = filter;
+  const wanted = STATES.filter((state) => states?.includes(state) ?? true);
+  return { filter, limit, states: limit > 0 ? wanted : [], after, taken: 0, found: [] };
 }
 
 /** Takes steps until the listing is done, or enough was looked at for one transaction. */
 export function walkOn(tx: Transaction, start: Walk): Walk {
   const { name, intent, lane } = start.filter;
-  const most = name === undefined && intent === undefined && lane === undefined ? ENTRIES : ROWS;
+  if (name === undefined && intent === undefined && lane === undefined) return byIndex(tx, start);
   let walk = start;
-  for (let seen = 0; seen < most && walk.states.length > 0; seen += walk.step) walk = step(tx, walk, most);
+  for (let seen = 0; seen < ROWS && walk.states.length > 0; ) {
+    const [next, looked] = step(tx, walk, ROWS - seen);
+    seen += Math.max(looked, 1);
+    walk = next;
+  }
   return walk;
 }
 
 /** Each state has been gone through on its own: of all that were found, the first. */
-export function endWalk({ found, limit }: Walk): OperationRecord[] {
-  return [...found].sort((a, b) => a.seq - b.seq).slice(0, limit);
+export function endWalk({ found, limit }: Walk): number[] {
+  return [...found].sort((a, b) => a - b).slice(0, limit);
 }
 
-function step(tx: Transaction, walk: Walk, most: number): Walk {
+/** The first records of these, as many as one step reads; `undefined` for one that is gone. */
+export function readSome(tx: Transaction, seqs: readonly number[]): (OperationRecord | undefined)[] {
+  const records: (OperationRecord | undefined)[] = [];
+  let bytes = 0;
+  for (const seq of seqs.slice(0, RECORDS)) {
+    const record = tx.record("o.seq = ?", seq);
+    records.push(record);
+    bytes += (record?.request.body?.byteLength ?? 0) + (record?.response?.body?.byteLength ?? 0);
+    if (bytes >= BYTES) break;
+  }
+  return records;
+}
+
+const whose = ({ owner }: PageFilter): [string, SqliteValue[]] =>
+  owner === undefined ? ["", []] : ["owner = ? and", [owner]];
+
+/** The indexes hold whatever is asked for. */
+function byIndex(tx: Transaction, walk: Walk): Walk {
+  const [condition, values] = whose(walk.filter);
+  const sql = `select seq from operations where ${condition} state = ? and seq > ? order by seq limit ?`;
+  const found = walk.states.flatMap((state) =>
+    tx.all(sql, ...values, state, walk.after, walk.limit).map(({ seq }) => seq as number),
+  );
+  return { ...walk, states: [], found };
+}
+
+/** Looks at no more than `most` rows of one state. */
+function step(tx: Transaction, walk: Walk, most: number): [next: Walk, looked: number] {
   const [state = "", ...rest] = walk.states;
-  const { owner } = walk.filter;
+  const [condition, values] = whose(walk.filter);
   const span = tx.get(
     `select count(*) as n, max(seq) as last from (
-      select seq from operations where ${owner === undefined ? "" : "owner = ? and"} state = ? and seq > ?
-      order by seq limit ?)`,
-    ...(owner === undefined ? [] : [owner]),
+      select seq from operations where ${condition} state = ? and seq > ? order by seq limit ?)`,
+    ...values,
     state,
     walk.after,
-    walk.step,
+    most,
   ) as { n: number; last: number | null };
-  const room = walk.limit - walk.found.filter((record) => record.state === state).length;
+  const room = walk.limit - walk.taken;
   const few = span.last === null ? [] : matching(tx, walk, state, span.last, room);
   const found = [...walk.found, ...few];
-  if (span.n < walk.step || few.length === room) {
-    return { ...walk, found, states: rest, after: walk.filter.after ?? 0, step: walk.limit };
+  if (span.n < most || few.length === room) {
+    return [{ ...walk, found, states: rest, after: walk.filter.after ?? 0, taken: 0 }, span.n];
   }
-  return { ...walk, found, after: span.last as number, step: Math.min(walk.step * 4, most) };
+  return [{ ...walk, found, after: span.last as number, taken: walk.taken + few.length }, span.n];
 }
 
-function matching(
-  tx: Transaction,
-  { filter, after }: Walk,
-  state: string,
-  last: number,
-  room: number,
-): OperationRecord[] {
+function matching(tx: Transaction, { filter, after }: Walk, state: string, last: number, room: number): number[] {
   const wanted: [condition: string, value: SqliteValue | undefined][] = [
-    ["o.owner = ?", filter.owner],
-    ["o.name = ?", filter.name],
-    ["o.intent = ?", filter.intent],
-    ["o.lane = ?", filter.lane],
-    ["o.settled_at < ?", filter.settledBefore],
+    ["owner = ?", filter.owner],
+    ["name = ?", filter.name],
+    ["intent = ?", filter.intent],
+    ["lane = ?", filter.lane],
   ];
   const given = wanted.filter(([, value]) => value !== undefined);
-  const conditions = ["o.state = ? and o.seq > ? and o.seq <= ?", ...given.map(([condition]) => condition)];
+  const conditions = ["state = ? and seq > ? and seq <= ?", ...given.map(([condition]) => condition)];
   const values = given.map(([, value]) => value as SqliteValue);
-  const sql = `${SELECT} where ${conditions.join(" and ")} order by o.seq limit ?`;
-  return tx.all(sql, state, after, last, ...values, room).map(recordOf);
+  const sql = `select seq from operations where ${conditions.join(" and ")} order by seq limit ?`;
+  return tx.all(sql, state, after, last, ...values, room).map(({ seq }) => seq as number);
 }

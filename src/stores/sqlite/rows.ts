@@ -4,7 +4,7 @@
  */
 
 import type { OperationRecord, StoredRequest, StoredResponse } from "../../core/record.js";
-import { hasOutcome, holdsIntent, occupiesLane, scheduleOf, whole } from "../../core/record.js";
+import { holdsIntent, isBare, occupiesLane, prunableSince, scheduleOf, whole } from "../../core/record.js";
 import { holderOf } from "../stamp.js";
 import type { SqliteValue } from "./driver.js";
 
@@ -25,7 +25,8 @@ export const COLUMNS = [
   "due",
   "since",
   "holder",
-  "settled_at",
+  "kept",
+  "bare",
 ] as const;
 
 /** Where `held` stands in {@link COLUMNS}. */
@@ -38,6 +39,8 @@ export const SELECT = `
 
 export function columnsOf(record: OperationRecord): SqliteValue[] {
   const schedule = scheduleOf(record);
+  const over = prunableSince(record) ?? null;
+  const bare = isBare(record);
   return [
     record.owner,
     record.origin,
@@ -51,7 +54,8 @@ export function columnsOf(record: OperationRecord): SqliteValue[] {
     schedule?.due ?? null,
     schedule?.since ?? null,
     holderOf(record) ?? null,
-    (hasOutcome(record) ? record.settledAt : undefined) ?? null,
+    bare ? null : over,
+    bare ? over : null,
   ];
 }
 

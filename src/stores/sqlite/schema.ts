@@ -22,6 +22,7 @@ export const BUSY_TIMEOUT = 20;
  * - `place`: NULL in no lane (or over), 0 in front of its lane, 1 parked
  * - `due`, `since`: see `scheduleOf`
  * - `holder`: of a lease that was not ended before its time
+ * - `kept`, `bare`: since when it may be pruned, while it is whole and when only the memory of its intent is left
  *
  * `due` and `due_of_all` lead with what a claim may exclude, so that neither a million records of other owners nor a
  * million of an origin that is down are walked through; nor does a listing walk through what others own. Bodies have tables of their own, or every change of a record
@@ -44,7 +45,8 @@ const TABLES = `
     due real,
     since real,
     holder text,
-    settled_at real,
+    kept real,
+    bare real,
     record text not null
   ) strict;
   create unique index id on operations (id);
@@ -57,8 +59,10 @@ const TABLES = `
   create index due_of_all on operations (origin, due) where due is not null;
   create index since on operations (since) where due is not null;
   create index holder on operations (holder) where holder is not null;
-  create index listing on operations (owner, state, seq, settled_at);
-  create index listing_of_all on operations (state, seq, settled_at);
+  create index listing on operations (owner, state, seq);
+  create index listing_of_all on operations (state, seq);
+  create index kept on operations (kept) where kept is not null;
+  create index bare on operations (bare) where bare is not null;
 
   create table requests (seq integer primary key, body blob not null) strict;
   create table responses (seq integer primary key, body blob not null) strict;

@@ -3,8 +3,18 @@
 import type { NewRecord, OperationRecord, State } from "../../core/record.js";
 import { holdsIntent, needsSync, occupiesLane, scheduleOf } from "../../core/record.js";
 import { StoreError } from "../../errors.js";
-import type { Inserted } from "../../store.js";
-import { changesIdentity, keepsPlace, leadsLane, stampChange, stampNew, taken } from "../stamp.js";
+import type { Counts, Inserted, InsertLimits } from "../../store.js";
+import {
+  changesIdentity,
+  keepsPlace,
+  leadsLane,
+  mostBeside,
+  stampChange,
+  stampNew,
+  taken,
+  tooMany,
+  waiting,
+} from "../stamp.js";
 import type { SqliteDatabase, SqliteRow, SqliteStatement, SqliteValue } from "./driver.js";
 import { driverError, isTaken } from "./failure.js";
 import { COLUMNS, columnsOf, HELD, recordOf, SELECT } from "./rows.js";
@@ -41,6 +51,7 @@ export class Transaction {
   readonly #statements = new Map<string, SqliteStatement>();
   #strict = true;
   #nextSeq: number | undefined;
+  #waitingBefore: number | undefined;
   /** What has to be added to `counts`, by owner and state. */
   readonly #deltas = new Map<string, Map<State, number>>();
 
@@ -52,6 +63,7 @@ export class Transaction {
   reset(strict: boolean): void {
     this.#strict = strict;
     this.#nextSeq = undefined;
+    this.#waitingBefore = undefined;
     this.writes = 0;
     this.#deltas.clear();
   }
@@ -78,12 +90,18 @@ export class Transaction {
     return row && recordOf(row);
   }
 
-  insert(given: NewRecord): Inserted {
+  insert(given: NewRecord, limits?: InsertLimits): Inserted {
+    const most = mostBeside(given, limits);
+    if (most !== undefined && this.#waiting() > most) {
+      const standing = this.#standing(given);
+      if (standing) return standing;
+      throw tooMany(given, limits);
+    }
     const parked = occupiesLane(given as OperationRecord) && this.#hasFront(given);
     const record = stampNew(given, this.#seq(), parked);
     const values = columnsOf(record);
     values.push(record.seq, record.rev, record.id, JSON.stringify(record));
-    if (this.#write(INSERT, values) === 0) return this.#standing(given);
+    if (this.#write(INSERT, values) === 0) return this.#standing(given) ?? neither(given);
     this.#nextSeq = record.seq + 1;
     if (record.request.body) this.#insertBody(INSERT_REQUEST, record.seq, record.request.body);
     if (record.response?.body) this.#insertBody(INSERT_RESPONSE, record.seq, record.response.body);
@@ -134,6 +152,7 @@ export class Transaction {
     }
     this.#add("*", all);
     this.#deltas.clear();
+    this.#waitingBefore = undefined;
   }
 
   #add(whose: string, states: ReadonlyMap<State, number>): void {
@@ -177,12 +196,22 @@ export class Transaction {
   }
 
   /** Whoever kept a new record out: by id, else by intent, else by key. */
-  #standing(given: NewRecord): Inserted {
+  #standing(given: NewRecord): Inserted | undefined {
     const byId = this.record("o.id = ?", given.id);
-    if (byId) return { record: byId, joined: "id" };
-    const holder = this.#holder(given);
-    if (holder) return holder;
-    throw new StoreError("corrupt", { detail: `operation ${given.id} could neither be recorded nor joined` });
+    return byId ? { record: byId, joined: "id" } : this.#holder(given);
+  }
+
+  /** How many are pending or blocked, with what this transaction has changed. */
+  #waiting(): number {
+    this.#waitingBefore ??= waiting(this.counted("*"));
+    const changes = [...this.#deltas.values()].map((states) => waiting(Object.fromEntries(states)));
+    return changes.reduce((sum, n) => sum + n, this.#waitingBefore);
+  }
+
+  /** What was counted before this transaction, by owner (`=` and the owner) or for all (`*`). */
+  counted(whose: string): Counts {
+    const rows = this.all("select state, n from counts where whose = ? and n > 0", whose);
+    return Object.fromEntries(rows.map(({ state, n }) => [state, n])) as Counts;
   }
 
   #holder({ owner, origin, key, name, intent }: NewRecord): (Inserted & { joined: "intent" | "key" }) | undefined {
@@ -271,4 +300,8 @@ export class Transaction {
     }
     states.set(state, (states.get(state) ?? 0) + by);
   }
+}
+
+function neither({ id }: NewRecord): never {
+  throw new StoreError("corrupt", { detail: `operation ${id} could neither be recorded nor joined` });
 }

@@ -1,10 +1,11 @@
 /** The smaller verbs. */
 
 import type { OperationRecord } from "../../core/record.js";
-import { needsSync } from "../../core/record.js";
-import type { Counts } from "../../store.js";
-import { applied, relieved } from "../stamp.js";
+import { needsSync, prunableSince } from "../../core/record.js";
+import type { Counts, PruneQuery } from "../../store.js";
+import { applied, pruneFrom, relieved } from "../stamp.js";
 import type { Work } from "./queue.js";
+import { recordOf, SELECT } from "./rows.js";
 import type { Transaction } from "./transaction.js";
 
 type Change = (record: OperationRecord) => OperationRecord | undefined;
@@ -18,8 +19,8 @@ export function updating(
   apply: Change,
   base: OperationRecord | undefined,
 ): Work<OperationRecord | undefined> {
-  let expected: OperationRecord | undefined;
-  const expect = (): OperationRecord | undefined => {
+  let expected: Guess | undefined;
+  const expect = (): Guess | undefined => {
     expected ??= base?.id === id ? guess(apply, base) : undefined;
     return expected;
   };
@@ -27,23 +28,29 @@ export function updating(
     writes: true,
     id,
     strict() {
-      const after = expect();
-      return !(base && after) || needsSync(base, after);
+      const known = expect();
+      if (!base || !known) return true;
+      // What is past its time and comes back after a power cut is removed again.
+      return known.after ? needsSync(base, known.after) : prunableSince(base) === undefined;
     },
     run(tx) {
       // Where another verb has made the transaction strict already, this one was not asked.
-      const after = expect();
+      const after = expect()?.after;
       const done = base && after && tx.replace(base, after);
       return done ?? update(tx, id, apply);
     },
   };
 }
 
+interface Guess {
+  readonly after: OperationRecord | undefined;
+}
+
 /** What `apply` makes of the base, where that is a change at all: the rest is left to what stands in the store. */
-function guess(apply: Change, base: OperationRecord): OperationRecord | undefined {
+function guess(apply: Change, base: OperationRecord): Guess | undefined {
   try {
     const after = applied(apply, base);
-    return after === base ? undefined : after;
+    return after === base ? undefined : { after };
   } catch {
     return undefined;
   }
@@ -70,10 +77,15 @@ export function head(tx: Transaction, owner: string, lane: string): OperationRec
   return tx.record("o.owner = ? and o.lane = ? and o.place = 0", owner, lane);
 }
 
+export function prunable(tx: Transaction, query: PruneQuery): OperationRecord[] {
+  const since = query.bare ? "o.bare" : "o.kept";
+  const sql = `${SELECT} where ${since} < ? and (${since}, o.seq) > (?, ?) order by ${since}, o.seq limit ?`;
+  return tx.all(sql, query.settledBefore, ...pruneFrom(query), query.limit).map(recordOf);
+}
+
 export function counts(tx: Transaction, owner: string | undefined): Counts {
   tx.flush();
-  const rows = tx.all("select state, n from counts where whose = ? and n > 0", owner === undefined ? "*" : `=${owner}`);
-  return Object.fromEntries(rows.map(({ state, n }) => [state, n])) as Counts;
+  return tx.counted(owner === undefined ? "*" : `=${owner}`);
 }
 
 export function relieve(tx: Transaction, isDead: (holder: string) => boolean): number {

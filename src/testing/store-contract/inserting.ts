@@ -2,7 +2,7 @@ import type { OperationRecord } from "../../core/record.js";
 import { failsAsStore, ids, ok, same } from "./check.js";
 import type { ContractCase } from "./harness.js";
 import { on } from "./harness.js";
-import { bytes, discarded, newRecord, rejected, succeeded, T0, unresolved } from "./records.js";
+import { blocked, bytes, discarded, newRecord, rejected, succeeded, T0, unresolved } from "./records.js";
 
 /** Recording a new operation, or meeting the one that stands. */
 export const inserting: readonly ContractCase[] = [
@@ -33,6 +33,37 @@ export const inserting: readonly ContractCase[] = [
     const first = await store.insert(newRecord({ intent: "order-1" }));
     const again = await store.insert(newRecord({ intent: "order-1" }));
     same(again, { record: first.record, joined: "intent" }, "the holder comes back");
+  }),
+
+  on("insert refuses one more than may be pending or blocked, and joins all the same", async ({ store }) => {
+    const limits = { maxPending: 3 };
+    const refused = async (what: string, act: Promise<unknown>) => {
+      const error = await act.then(
+        () => undefined,
+        (thrown: unknown) => thrown as { code?: string },
+      );
+      same(error?.code, "store_full", what);
+    };
+    const a = (await store.insert(newRecord({ intent: "order-1" }), limits)).record;
+    const b = (await store.insert(newRecord({ owner: "bob" }), limits)).record;
+    await store.update(b.id, blocked);
+    const many = Array.from({ length: 4 }, () => newRecord());
+    const outcomes = await Promise.allSettled([
+      ...many.map((record) => store.insert(record, limits)),
+      store.insert(newRecord({ intent: "order-1" }), limits),
+    ]);
+    same(outcomes.map(({ status }) => status).join(), "fulfilled,rejected,rejected,rejected,fulfilled", "of one tick");
+    same(await store.counts(), { pending: 2, blocked: 1 }, "no more than three are there");
+    await refused("a fourth", store.insert(newRecord(), limits));
+    same((await store.insert(newRecord({ id: b.id }), limits)).joined, "id", "by id");
+    same((await store.insert(newRecord({ key: a.key }), limits)).joined, "key", "by key");
+    ok(!(await store.insert(newRecord(), { maxPending: undefined })).joined, "without a limit there is none");
+    await store.update(a.id, (it) => succeeded(it, T0));
+    await refused("while three are left", store.insert(newRecord(), limits));
+    await store.update(b.id, (it) => succeeded(it, T0));
+    ok(!(await store.insert(newRecord(), limits)).joined, "there is room again");
+    const settled = succeeded(newRecord() as OperationRecord, T0);
+    ok(!(await store.insert(settled, limits)).joined, "for what is over already there always is");
   }),
 
   on("an intent belongs to one owner and one operation", async ({ store }) => {

@@ -1,7 +1,7 @@
 import { failsAsStore, ids, same } from "./check.js";
 import type { ContractCase } from "./harness.js";
 import { on } from "./harness.js";
-import { blocked, newRecord, rejected, succeeded, T0 } from "./records.js";
+import { blocked, discarded, newRecord, rejected, succeeded, T0, unresolved } from "./records.js";
 
 /** Looking. */
 export const reading: readonly ContractCase[] = [
@@ -82,14 +82,48 @@ export const reading: readonly ContractCase[] = [
       ["states", { states: ["blocked", "succeeded"] }, [b.id, c.id, d.id]],
       ["no state", { states: [] }, []],
       ["owner and state", { owner: "ada", states: ["succeeded"] }, [c.id]],
-      ["settled before", { settledBefore: T0 + 20 }, [b.id]],
-      ["settled before, all", { settledBefore: T0 + 21 }, [b.id, c.id]],
-      ["settled before, of one", { settledBefore: T0 + 21, owner: "ada" }, [c.id]],
-      ["settled before, state", { settledBefore: T0 + 21, states: ["rejected"] }, []],
       ["after", { after: a.seq, intent: "order-1" }, [b.id, c.id]],
       ["limit", { limit: 1, states: ["succeeded"] }, [b.id]],
     ];
     for (const [what, filter, found] of expected) same(ids(await store.page(filter)), found, `by ${what}`);
+  }),
+
+  on("prunable tells what has been over for longest, whole or bare", async ({ store }) => {
+    const make = async () => (await store.insert(newRecord())).record;
+    const [a, b, c, open, owed, lost] = [
+      await make(),
+      await make(),
+      await make(),
+      await make(),
+      await make(),
+      await make(),
+    ];
+    await store.update(b.id, (it) => succeeded(it, T0 + 10));
+    await store.update(a.id, (it) => succeeded(it, T0 + 20));
+    await store.update(c.id, (it) => succeeded(it, T0 + 30));
+    await store.update(owed.id, (it) => ({ ...succeeded(it, T0), delivered: false }));
+    await store.update(lost.id, (it) => ({ ...unresolved(it, T0), delivered: true }));
+    const look = async (settledBefore: number, bare = false, limit = 10) =>
+      ids(await store.prunable({ settledBefore, bare, limit }));
+    same(await look(T0 + 20), [b.id], "before, not at, the time");
+    same(
+      await look(T0 + 31),
+      [b.id, a.id, c.id],
+      "the oldest first, and nothing that is open, unresolved or undelivered",
+    );
+    same(await look(T0 + 31, false, 2), [b.id, a.id], "no more than asked for");
+    same(await look(T0 + 31, true), [], "none of them bare");
+    const [first] = await store.prunable({ settledBefore: T0 + 31, bare: false, limit: 1 });
+    await store.update(open.id, (it) => succeeded(it, T0 + 10));
+    const behind = await store.prunable({ settledBefore: T0 + 31, bare: false, after: first, limit: 2 });
+    same(ids(behind), [open.id, a.id], "behind one, those of the same time included");
+    await store.update(open.id, () => undefined);
+    await store.update(a.id, (it) => ({ ...it, hash: "sha256:00" }));
+    await store.update(b.id, () => undefined);
+    await store.update(lost.id, (it) => discarded(it, T0 + 5));
+    same(await look(T0 + 31), [lost.id, c.id], "nor what is gone or bare, but what was discarded");
+    same(await look(T0 + 31, true), [a.id], "which is told apart");
+    same(await look(T0 + 20, true), [], "and by its time as well");
   }),
 
   on("counts follow every write, by owner", async ({ store }) => {

@@ -1,6 +1,15 @@
 import type { NewRecord, OperationRecord } from "../../../src/core/record.js";
 import { StoreError } from "../../../src/errors.js";
-import type { Claimed, ClaimQuery, Counts, Inserted, PageFilter, Store } from "../../../src/store.js";
+import type {
+  Claimed,
+  ClaimQuery,
+  Counts,
+  Inserted,
+  InsertLimits,
+  PageFilter,
+  PruneQuery,
+  Store,
+} from "../../../src/store.js";
 import type { MemoryTables } from "../../../src/stores/memory/tables.js";
 import { changesBetween, type Disk, faults, type Written } from "./disk.js";
 
@@ -63,8 +72,8 @@ export class Connection implements Store {
     this.#isOpen = false;
   }
 
-  insert(record: NewRecord): Promise<Inserted> {
-    return this.#submit(record.id, true, (tables) => tables.insert(record));
+  insert(record: NewRecord, limits?: InsertLimits): Promise<Inserted> {
+    return this.#submit(record.id, true, (tables) => tables.insert(record, limits));
   }
 
   claim(query: ClaimQuery, apply: (record: OperationRecord) => OperationRecord): Promise<Claimed> {
@@ -92,6 +101,10 @@ export class Connection implements Store {
 
   page(filter: PageFilter): Promise<readonly OperationRecord[]> {
     return this.#submit(undefined, false, (tables) => tables.page(filter));
+  }
+
+  prunable(query: PruneQuery): Promise<readonly OperationRecord[]> {
+    return this.#submit(undefined, false, (tables) => tables.prunable(query));
   }
 
   counts(owner?: string): Promise<Counts> {

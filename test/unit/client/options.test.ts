@@ -58,6 +58,7 @@ describe("every option of createSdk, wrong once: one clear error that names it",
     ["keepFor", "forever", "keepFor"],
     ["rememberIntents", -5, "rememberIntents"],
     ["maxBody", 1.5, "maxBody"],
+    ["maxPending", 0, "maxPending"],
     ["concurrency", 0, "concurrency"],
     ["store", {}, "store"],
     ["store", "sqlite", "store"],
@@ -88,7 +89,7 @@ describe("every option of createSdk, wrong once: one clear error that names it",
 
   test("undefined is as good as absent", () => {
     const names =
-      "baseUrl operations headers credentials profile retry attemptTimeout wait keepFor rememberIntents maxBody concurrency store fetch clock random log";
+      "baseUrl operations headers credentials profile retry attemptTimeout wait keepFor rememberIntents maxBody maxPending concurrency store fetch clock random log";
     const absent = Object.fromEntries(names.split(" ").map((name) => [name, undefined]));
     expect(() => createSdk({ ...good, ...absent } as never)).not.toThrow();
   });

@@ -1,0 +1,127 @@
+import { post } from "samekey";
+import { createTestSdk, status, unauthorized } from "samekey/testing";
+import { describe, expect, test } from "vitest";
+import { memoryStore } from "../../../src/stores/memory.js";
+import { createBrowser, createWatchedStore, fate, type Receipt, type Transfer } from "./kit.js";
+
+const operations = { transfer: post<Transfer, Receipt>("/transfers") };
+const full = { name: "StoreError", code: "store_full", message: expect.stringContaining("`maxPending`") };
+
+describe("maxPending", () => {
+  test("one more is refused at once: nothing is recorded, nothing is sent; to join is still possible", async () => {
+    const app = createTestSdk({ operations, maxPending: 2, owner: () => undefined, store: memoryStore() });
+    const order = (n: number) =>
+      app.sdk.operation("transfer", { amount: n }, { intent: `order-${n}`, owner: `user-${n}` });
+    await app.until(order(1).save());
+    const second = await app.until(order(2).save());
+    expect(await app.until(fate(order(3).save()))).toMatchObject(full);
+    expect(await app.until(fate(order(3).send()))).toMatchObject(full);
+    expect(await app.until(order(2).save())).toEqual(second);
+    expect(await app.sdk.counts({ owner: "*" })).toEqual({ pending: 2 });
+    expect(app.server.calls).toHaveLength(0);
+  });
+
+  test("an outcome makes room, a blocked operation takes it", async () => {
+    const app = createTestSdk({ operations, maxPending: 1 });
+    app.server.script(unauthorized());
+    const first = app.sdk.operation("transfer", { amount: 1 }, { intent: "a" });
+    expect(await app.until(fate(first.send()))).toMatchObject({ code: "blocked" });
+    const second = () => app.sdk.operation("transfer", { amount: 2 }, { intent: "b" }).send();
+    expect(await app.until(fate(second()))).toMatchObject(full);
+    await app.until(first.send());
+    await app.until(second());
+    app.server.script(status(402));
+    expect(await app.until(fate(app.sdk.operation("transfer", { amount: 3 }).send()))).toMatchObject({
+      code: "rejected",
+    });
+    expect(app.server.effects).toHaveLength(2);
+  });
+
+  test("of many calls in one task, and in several tabs, no more than allowed are recorded", async () => {
+    const browser = createBrowser();
+    const tabs = [browser.open({ operations, maxPending: 10 }), browser.open({ operations, maxPending: 10 })];
+    const calls = tabs.flatMap((tab) =>
+      Array.from({ length: 20 }, (_, amount) => tab.operation("transfer", { amount })),
+    );
+    const outcomes = await browser.clock.until(Promise.allSettled(calls.map((call) => call.save())));
+    expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(10);
+    expect(await tabs[0]?.counts()).toEqual({ pending: 10 });
+  });
+});
+
+describe("pruning", () => {
+  /** So many that are long over. */
+  async function over(count: number, store = createWatchedStore()) {
+    const app = createTestSdk({ operations, store: store.store, keepFor: "1d", rememberIntents: "10d" });
+    const sends = Array.from({ length: count }, (_, amount) =>
+      app.sdk.operation("transfer", { amount }, { intent: `order-${amount}` }).send(),
+    );
+    await app.until(Promise.all(sends));
+    await app.advance("2d");
+    return { app, store };
+  }
+
+  test("what comes up meanwhile goes first, and the pruning goes on when it is done", async () => {
+    const { app, store } = await over(500);
+    const begun = app.server.effects.length;
+    let pruned = 0;
+    store.break("update", async (run) => {
+      pruned += 1;
+      // In the middle of it.
+      if (pruned === 100) void app.sdk.operation("transfer", { amount: 1 }).save();
+      return run();
+    });
+    app.sdk.on("attempt", () => {
+      expect(pruned).toBeLessThan(500);
+      store.mend("update");
+    });
+    app.sdk.start();
+    await app.advance("1m");
+    expect(app.server.effects).toHaveLength(begun + 1);
+    const kept = [];
+    for await (const record of app.sdk.list()) if (record.hash === undefined) kept.push(record);
+    expect(kept).toHaveLength(1);
+  });
+
+  test("all are forgotten in the end, in steps that are small whatever their number", async () => {
+    const { app, store } = await over(300);
+    const steps: number[] = [];
+    expect(await app.until(app.sdk.prune({ onProgress: (so) => steps.push(so) }))).toBe(300);
+    expect(Math.max(...steps.map((so, i) => so - (steps[i - 1] ?? 0)))).toBeLessThanOrEqual(50);
+    store.log.length = 0;
+    expect(await app.until(app.sdk.prune()), "nothing is left to do").toBe(0);
+    expect(
+      store.log.filter((line) => line.startsWith("update")),
+      "and nothing is gone through for it",
+    ).toEqual([]);
+    await app.advance("10d");
+    expect(await app.until(app.sdk.prune())).toBe(300);
+    expect(await app.sdk.counts()).toEqual({});
+  });
+
+  test("prune keeps to other times when told to, and ends between two steps when told to", async () => {
+    const { app } = await over(100);
+    expect(await app.until(app.sdk.prune({ keepFor: "30d" }))).toBe(0);
+    const ending = new AbortController();
+    const some = await app.until(app.sdk.prune({ signal: ending.signal, onProgress: () => ending.abort() }));
+    expect(some).toBeGreaterThan(0);
+    expect(some).toBeLessThan(100);
+    expect(await app.until(app.sdk.prune({ keepFor: 0, rememberIntents: 0 }))).toBe(100);
+    expect(await app.sdk.counts()).toEqual({});
+  });
+
+  test("one that is never idle prunes all the same, once it is overdue", async () => {
+    const { app } = await over(40);
+    app.sdk.start();
+    await app.advance("1m");
+    const busy = async (): Promise<void> => {
+      for (let n = 0; n < 200; n++) {
+        await app.until(app.sdk.operation("transfer", { amount: n }).send());
+        await app.advance("30m");
+      }
+    };
+    await busy();
+    const { succeeded = 0 } = await app.sdk.counts();
+    expect(succeeded).toBeLessThan(40 + 200);
+  });
+});
