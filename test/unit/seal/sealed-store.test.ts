@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { OperationRecord, StoredResponse } from "../../../src/core/record.js";
-import { webCryptoSeal } from "../../../src/seal.js";
+import type { NewRecord, OperationRecord, StoredResponse } from "../../../src/core/record.js";
+import { type WebCryptoSealOptions, webCryptoSeal } from "../../../src/seal.js";
 import type { Seal, Store } from "../../../src/store.js";
 import { memoryStore } from "../../../src/stores/memory.js";
 import { newRecord } from "../../../src/testing/store-contract/records.js";
@@ -73,4 +73,197 @@ test("an answer in the clear is refused, and nothing is written", async () => {
   const { id } = await recorded(sealed);
   await expect(sealed.update(id, (record) => ({ ...record, response: answer() }))).rejects.toThrow(/not sealed/);
   expect((await store.get(id))?.response).toBeUndefined();
+});
+
+test.each([
+  [
+    "one of its bytes is changed",
+    (body: Uint8Array) => body.map((byte, at) => (at === body.length - 1 ? byte ^ 1 : byte)),
+  ],
+  ["its nonce is changed", (body: Uint8Array) => body.map((byte, at) => (at === 4 ? byte ^ 1 : byte))],
+  ["it is cut short", (body: Uint8Array) => body.slice(0, -1)],
+  ["nothing of it is left", () => new Uint8Array(0)],
+  ["it is under the name of another key", (body: Uint8Array) => body.map((byte, at) => (at === 2 ? 50 : byte))],
+])("a body does not open when %s", async (_, change) => {
+  const { store, sealed } = await within(webCryptoSeal({ key: keyOf(1), older: [{ id: "2", key: keyOf(1) }] }));
+  const { id } = await recorded(sealed);
+  await store.update(id, (record) => {
+    const body = new Uint8Array(change(new Uint8Array(record.request.body as ArrayBuffer))).buffer;
+    return { ...record, request: { ...record.request, body } };
+  });
+  const closed = await (
+    await within(webCryptoSeal({ key: keyOf(1), older: [{ id: "2", key: keyOf(1) }] }), store)
+  ).sealed.get(id);
+  expect(closed?.request.sealed).toMatchObject({ key: "1", why: expect.stringContaining("the bytes were changed") });
+});
+
+test.each([
+  ["to another record", (from: OperationRecord, to: OperationRecord) => ({ ...to, request: from.request })],
+  [
+    "from the answer to the request",
+    (from: OperationRecord, to: OperationRecord) => ({ ...to, request: { ...to.request, body: from.response?.body } }),
+  ],
+  [
+    "to another address",
+    (_: OperationRecord, to: OperationRecord) => ({
+      ...to,
+      request: { ...to.request, url: "https://evil.example/transfers" },
+    }),
+  ],
+  [
+    "to another method",
+    (_: OperationRecord, to: OperationRecord) => ({ ...to, request: { ...to.request, method: "DELETE" } }),
+  ],
+])("a body that is moved %s does not open", async (_, move) => {
+  const { store, sealed } = await within(webCryptoSeal({ key: keyOf(1) }));
+  const { id: from } = await recorded(sealed);
+  await settled(sealed, from);
+  const { id: to } = await recorded(sealed, '{"amount":1}');
+  const moved = (await store.get(from)) as OperationRecord;
+  await store.update(to, (record) => move(moved, record));
+  expect((await sealed.get(to))?.request.sealed?.why).toContain("the bytes were changed");
+});
+
+test("an answer that is said to have another status does not open", async () => {
+  const { store, sealed } = await within(webCryptoSeal({ key: keyOf(1) }));
+  const { id } = await recorded(sealed);
+  await settled(sealed, id);
+  await store.update(id, (record) => ({
+    ...record,
+    response: { ...(record.response as StoredResponse), status: 402 },
+  }));
+  expect((await sealed.get(id))?.response?.sealed?.why).toContain("the bytes were changed");
+});
+
+test("after a rotation the first key seals and all open; re-sealed, the old one can go", async () => {
+  const store = memoryStore();
+  const old = await within(webCryptoSeal({ key: keyOf(1), id: "old" }), store);
+  const { id } = await recorded(old.sealed);
+  await settled(old.sealed, id);
+  const pending = await recorded(old.sealed);
+  const pruned = await recorded(old.sealed);
+  const hash = (await old.sealed.sealing?.hash(pruned.id, "sha256:00")) as string;
+  await store.update(pruned.id, (it) => ({
+    ...it,
+    hash,
+    request: { ...it.request, body: undefined, sealed: undefined },
+  }));
+
+  const rotated = await within(
+    webCryptoSeal({ key: keyOf(2), id: "new", older: [{ id: "old", key: keyOf(1) }] }),
+    store,
+  );
+  const fresh = await recorded(rotated.sealed);
+  expect((await store.get(fresh.id))?.request.sealed?.key).toBe("new");
+  expect((await store.get(id))?.request.sealed?.key).toBe("old");
+  expect((await rotated.sealed.get(id))?.response).toEqual(answer());
+  expect(await rotated.sealed.sealing?.reseal()).toEqual({ resealed: 3, left: 0 });
+  expect(await rotated.sealed.sealing?.reseal()).toEqual({ resealed: 0, left: 0 });
+
+  const { sealed } = await within(webCryptoSeal({ key: keyOf(2), id: "new" }), store);
+  expect(text((await sealed.get(id))?.request.body)).toBe('{"amount":2500}');
+  expect((await sealed.get(id))?.response).toEqual(answer());
+  expect(text((await sealed.get(pending.id))?.request.body)).toBe('{"amount":2500}');
+  expect((await sealed.get(pruned.id))?.hash).toBe("sha256:00");
+});
+
+test("re-sealing seals what was recorded before there was a seal, and leaves alone what it cannot open", async () => {
+  const store = memoryStore();
+  await store.open(context);
+  const plain = await recorded(store);
+  const lost = await recorded((await within(webCryptoSeal({ key: keyOf(9), id: "lost" }), store)).sealed);
+  const { sealed } = await within(webCryptoSeal({ key: keyOf(1), id: "here" }), store);
+  expect(text((await sealed.get(plain.id))?.request.body)).toBe('{"amount":2500}');
+  expect(await sealed.sealing?.reseal()).toEqual({ resealed: 1, left: 1 });
+  expect((await store.get(plain.id))?.request.sealed?.key).toBe("here");
+  expect((await store.get(lost.id))?.request.sealed?.key).toBe("lost");
+});
+
+test("a key that is fetched is fetched once, and again after a failure", async () => {
+  let asked = 0;
+  const key = async (): Promise<Uint8Array<ArrayBuffer>> => {
+    asked += 1;
+    if (asked === 1) throw new Error("the vault is closed");
+    return keyOf(1);
+  };
+  const seal = webCryptoSeal({ key });
+  await expect(within(seal)).rejects.toThrow("the vault is closed");
+  const { sealed } = await within(seal);
+  await recorded(sealed);
+  await within(seal);
+  expect(asked).toBe(2);
+});
+
+test("a CryptoKey that cannot be read out will do, and the bytes of a key may be overwritten once they are passed", async () => {
+  const store = memoryStore();
+  const given = keyOf(1);
+  const seal = webCryptoSeal({ key: given });
+  given.fill(0);
+  const { id } = await recorded((await within(seal, store)).sealed);
+  const key = await crypto.subtle.importKey("raw", keyOf(1), "AES-GCM", false, ["encrypt", "decrypt"]);
+  const { sealed } = await within(webCryptoSeal({ key }), store);
+  expect(text((await sealed.get(id))?.request.body)).toBe('{"amount":2500}');
+});
+
+test.each<[string, () => Promise<WebCryptoSealOptions>]>([
+  ["key 1 has 16 bytes", async () => ({ key: new Uint8Array(16) })],
+  ["neither 32 bytes nor an AES-GCM key", async () => ({ key: "secret" as never })],
+  [
+    "neither 32 bytes nor an AES-GCM key",
+    async () => ({
+      key: await crypto.subtle.generateKey({ name: "AES-GCM", length: 128 }, false, ["encrypt", "decrypt"]),
+    }),
+  ],
+  [
+    "neither 32 bytes nor an AES-GCM key",
+    async () => ({ key: await crypto.subtle.generateKey({ name: "AES-GCM", length: 256 }, false, ["decrypt"]) }),
+  ],
+  ['the id "" of a key', async () => ({ key: keyOf(1), id: "" })],
+  ["two keys of the id 1", async () => ({ key: keyOf(1), older: [{ id: "1", key: keyOf(2) }] })],
+  ["`key` is missing", async () => ({ id: "1" })],
+  ["`keys` is not an option of webCryptoSeal", async () => ({ keys: [] }) as never],
+  ["`rotateEvery` is for keys that the browser makes", async () => ({ key: keyOf(1), rotateEvery: "90d" })],
+])("a wrong option is named: %s", async (told, options) => {
+  const given = await options();
+  expect(() => webCryptoSeal(given)).toThrow(told);
+  expect(() => webCryptoSeal(given)).toThrow(expect.objectContaining({ code: "bad_option" }));
+});
+
+test("without a key and without IndexedDB the remedy is named, once the store is used", async () => {
+  const seal = webCryptoSeal();
+  await expect(within(seal)).rejects.toThrow(/no IndexedDB here to keep one in: pass \{ key \}/);
+});
+
+test("what is recorded in one task reaches the store together and in order, whatever each takes to seal", async () => {
+  const { store } = await within(webCryptoSeal({ key: keyOf(1) }));
+  const ticks: number[] = [];
+  let tick = 0;
+  const watched = Object.assign(Object.create(store) as Store, {
+    open: () => store.open(context),
+    insert: (record: NewRecord) => {
+      ticks.push(tick);
+      return store.insert(record);
+    },
+  });
+  const { sealed } = await within(webCryptoSeal({ key: keyOf(1) }), watched);
+  const records = Array.from({ length: 50 }, (_, i) =>
+    newRecord({ request: { ...newRecord().request, body: new ArrayBuffer(i % 7 === 0 ? 1_000_000 : 10) } }),
+  );
+  const count = setInterval(() => (tick += 1), 0);
+  const inserted = await Promise.all(records.map((record) => sealed.insert(record)));
+  clearInterval(count);
+  expect(new Set(ticks).size).toBe(1);
+  expect(inserted.map(({ record }) => record.id)).toEqual(records.map(({ id }) => id));
+  expect(inserted.map(({ record }) => record.seq)).toEqual(
+    inserted.map(({ record }) => record.seq).sort((a, b) => a - b),
+  );
+});
+
+test("what a store of one's own can do besides is still there", async () => {
+  const line = { post: () => {}, close: () => {} };
+  const store = Object.assign(memoryStore(), { reset: true, openChannel: () => line });
+  const { sealed } = await within(webCryptoSeal({ key: keyOf(1) }), store);
+  expect(sealed.openChannel?.(() => {})).toBe(line);
+  expect(Reflect.get(sealed, "reset")).toBe(true);
+  expect(sealed.insertWithin).toBeUndefined();
 });
