@@ -18,11 +18,16 @@ export interface Child<Message> {
 export interface ChildOptions {
   readonly args?: readonly string[] | undefined;
   readonly env?: Record<string, string> | undefined;
+  /** @defaultValue the Node that runs the test */
+  readonly execPath?: string | undefined;
 }
 
 /** Starts a bundled program. */
-export function startChild<Message>(path: string, { args = [], env = {} }: ChildOptions = {}): Child<Message> {
-  const child = fork(path, args, { env: { ...process.env, ...env }, execArgv: ["--enable-source-maps"] });
+export function startChild<Message>(
+  path: string,
+  { args = [], env = {}, execPath = process.execPath }: ChildOptions = {},
+): Child<Message> {
+  const child = fork(path, args, { env: { ...process.env, ...env }, execArgv: ["--enable-source-maps"], execPath });
   const messages: Message[] = [];
   const waiting = new Set<() => void>();
   const look = (): void => {
