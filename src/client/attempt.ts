@@ -201,13 +201,21 @@ async function follow(
 ): Promise<Response> {
   let { url } = record.request;
   for (let hop = 0; ; hop++) {
+    let sent: Promise<Response> | undefined;
+    const send = (): Promise<Response> => {
+      sent ??= once(url);
+      return sent;
+    };
     // ky gets neither body nor signal: it would make a stream of the one and outlive the other.
     const response = await ky(url, {
       method: record.request.method,
       retry: 0,
       timeout: false,
       throwHttpErrors: false,
-      fetch: () => once(url),
+      // An answer from here spares ky the copy of its request that it keeps for retries.
+      hooks: { beforeRequest: [send] },
+      // For an answer that is no `Response` of this realm's own.
+      fetch: send,
     });
     const location = response.headers.get("location");
     const followed = env.seesRedirects && record.wire.redirect === "same-origin";
