@@ -34,6 +34,8 @@ export interface Platform {
   onIdle?(idle: () => void): (() => void) | undefined;
   /** Why an origin answers nothing although it can be reached, where there is a way to find out. */
   explainSilence?(origin: string, header: string, fetch: typeof globalThis.fetch): Promise<string | undefined>;
+  /** Keeps the process alive until the answer is called, where one ends that waits for nothing else. */
+  keepAlive?(): () => void;
   openChannel(name: string, receive: (message: Message) => void): Channel | undefined;
   createHolder(random: Random): Holder;
   /** `algorithm:hex`. */

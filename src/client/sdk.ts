@@ -77,7 +77,7 @@ class SamekeySdk {
     this.#leases = new Leases(options, this.#journal, holder);
     const origins = new Origins(random, concurrency);
     const gate = new Gate(origins, clock, concurrency);
-    const waiting = new Waiting(clock);
+    const waiting = new Waiting(clock, platform);
     const shared = { options, platform, journal: this.#journal, leases: this.#leases, owners: this.#owners };
     const fetch: typeof globalThis.fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
     const baseOrigin = (): string | undefined => originOf(this.#baseUrl());

@@ -1,6 +1,5 @@
 import type { Clock } from "../store.js";
-
-const SLICE = 3_600_000;
+import type { Platform } from "./platform-port.js";
 
 /** Tells once that nobody waits any more; an AbortSignal would do the same at many times the cost. */
 export class Ending {
@@ -27,11 +26,11 @@ export class Ending {
 /** Those who wait for something: they alone keep a process alive, and each may stop waiting when it likes. */
 export class Waiting {
   readonly #clock: Clock;
-  #count = 0;
-  #over = new AbortController();
+  readonly #keepAlive: Platform["keepAlive"];
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, { keepAlive }: Platform) {
     this.#clock = clock;
+    this.#keepAlive = keepAlive;
   }
 
   /**
@@ -48,7 +47,7 @@ export class Waiting {
   ): Promise<T> {
     signal?.throwIfAborted();
     const ending = new Ending();
-    if (this.#count++ === 0) void this.#stayAlive();
+    const release = this.#keepAlive?.();
     try {
       if (!signal && wait === undefined) return await work(ending);
       return await new Promise<T>((resolve, reject) => {
@@ -62,7 +61,7 @@ export class Waiting {
       });
     } finally {
       ending.end();
-      if (--this.#count === 0) this.#over.abort(0);
+      release?.();
     }
   }
 
@@ -70,12 +69,5 @@ export class Waiting {
     const timer = new AbortController();
     ending.on(() => timer.abort(0));
     this.#clock.sleep(wait, timer.signal, true).then(late, () => {});
-  }
-
-  /** The only timer that keeps a process alive, in slices that no timer's range can overflow. */
-  async #stayAlive(): Promise<void> {
-    this.#over = new AbortController();
-    const { signal } = this.#over;
-    while (!signal.aborted) await this.#clock.sleep(SLICE, signal).catch(() => {});
   }
 }

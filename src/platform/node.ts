@@ -7,6 +7,7 @@ import type { Sdk } from "../client/sdk-interface.js";
 import type { Operations, SdkOptions } from "../client/types.js";
 import { type WrapFetchOptions, type WrappedFetch, wrapFetchWith } from "../client/wrap-fetch.js";
 import { sqliteStore } from "../stores/sqlite.js";
+import { keepAlive } from "./keep-alive.js";
 import { commonPlatform } from "./none.js";
 import { provesUnsent } from "./unsent.js";
 
@@ -18,6 +19,7 @@ const nodePlatform: Platform = {
   seesRedirects: true,
   provesUnsent,
   defaultStore: () => sqliteStore(),
+  keepAlive,
   createHolder,
   digest,
 };
