@@ -9,7 +9,7 @@ import { ask } from "./support/child.mjs";
 import { machine } from "./support/machine.mjs";
 import { print, write } from "./support/report.mjs";
 
-const parts = ["save", "send", "alone", "browser", "lanes", "resume", "size"];
+const parts = ["save", "send", "alone", "browser", "lanes", "resume", "operate", "size"];
 
 const words = process.argv.slice(2);
 const quick = words.includes("--quick");

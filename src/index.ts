@@ -10,6 +10,7 @@ export type { OperationHandle } from "./client/handle.js";
 export type { Snapshot } from "./client/live.js";
 export type { PendingList } from "./client/pending.js";
 export type { Outcome } from "./client/result.js";
+export type { StorageStatus } from "./client/room.js";
 export type {
   CallArguments,
   IntentReference,

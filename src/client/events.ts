@@ -1,4 +1,5 @@
 import type { OperationRecord } from "../core/record.js";
+import type { StorageFigures } from "../store.js";
 import type { LogEntry } from "./types.js";
 
 /** What an Sdk tells its listeners, by event. */
@@ -18,6 +19,8 @@ export interface SdkEvents {
   ownerchange: { readonly owner: string | undefined; readonly previous: string | undefined };
   /** The browser evicted the store: operations recorded before are forgotten. */
   storereset: { readonly name: string };
+  /** Little room is left: less than a tenth of what is used, or less than 16 MiB. Told once, until there is more again. */
+  storagelow: StorageFigures & { readonly name: string };
 }
 
 /** The names of {@link SdkEvents}. */
@@ -30,6 +33,7 @@ export const EVENTS: readonly (keyof SdkEvents)[] = [
   "unresolved",
   "ownerchange",
   "storereset",
+  "storagelow",
 ];
 
 /** Calls listeners; one that throws is logged and harms nobody. */

@@ -18,17 +18,17 @@ export interface PruneParts {
   readonly platform: Pick<Platform, "digest">;
 }
 
-/** Where one going-through stands: first what is whole, then what only remembers an intent, by the time it was over. */
+/** Where one going-through stands: first what only remembers an intent, which makes room, then what is whole; the oldest first. */
 interface Pass {
   bare: boolean;
   after: OperationRecord | undefined;
   done: boolean;
 }
 
-const begin = (): Pass => ({ bare: false, after: undefined, done: false });
+const begin = (): Pass => ({ bare: true, after: undefined, done: false });
 
 /**
- * Drops what is past its keep time, in small steps: bodies and answers first, the memory of the intent later. Only
+ * Drops what is past its keep time, in small steps: bodies and answers, and later the memory of the intent. Only
  * settled records whose hook has had them.
  *
  * @param onStep - told of every step how many records were removed or stripped so far
@@ -79,7 +79,8 @@ export class Janitor {
 }
 
 /** Goes through a few records; answers how many of them were pruned. */
-async function pruneStep({ journal, options, platform }: PruneParts, pass: Pass): Promise<number> {
+async function pruneStep(parts: PruneParts, pass: Pass): Promise<number> {
+  const { journal, options, platform } = parts;
   const store = await journal.open();
   const settledBefore = options.clock.now() - options.keepFor;
   const forgottenBefore = settledBefore - options.rememberIntents;
@@ -87,8 +88,11 @@ async function pruneStep({ journal, options, platform }: PruneParts, pass: Pass)
   const before = bare ? forgottenBefore : settledBefore;
   const records = await store.prunable({ settledBefore: before, bare, after, limit: STEP });
   pass.after = records.at(-1);
-  pass.done = bare && records.length === 0;
-  pass.bare ||= records.length === 0;
+  if (records.length === 0) {
+    pass.done = !bare;
+    pass.bare = false;
+    return bare ? pruneStep(parts, pass) : 0;
+  }
   const changes = await Promise.all(
     records.map(async (record) => {
       const isRemembered = record.intent !== undefined && holdsIntent(record);
@@ -101,7 +105,7 @@ async function pruneStep({ journal, options, platform }: PruneParts, pass: Pass)
       return (standing: OperationRecord) => (isBare(standing) ? standing : strip(standing, hash));
     }),
   );
-  FAULT: if (records.length > 0) faultPoint("prune:before");
+  FAULT: faultPoint("prune:before");
   const written = await Promise.all(
     records.map(async (record, i) => {
       const change = changes[i];
@@ -112,7 +116,7 @@ async function pruneStep({ journal, options, platform }: PruneParts, pass: Pass)
       return Number(after?.rev !== record.rev);
     }),
   );
-  FAULT: if (records.length > 0) faultPoint("prune:after");
+  FAULT: faultPoint("prune:after");
   return written.reduce((sum, n) => sum + n, 0);
 }
 

@@ -6,6 +6,7 @@ import type { SdkEvents } from "./events.js";
 import type { SdkFetch } from "./fetch.js";
 import type { OperationHandle } from "./handle.js";
 import type { PendingList } from "./pending.js";
+import type { StorageStatus } from "./room.js";
 import type { AnyDefinition, CallOptions, Operations, TypesOf } from "./types.js";
 
 /** The arguments that follow an operation's name: the body unless it may be absent, the intent where it is required. */
@@ -147,6 +148,8 @@ export interface Sdk<Ops extends Operations = Operations> extends AsyncDisposabl
    * @throws MisuseError `bad_option` when there is no seal
    */
   reseal(): Promise<ResealReport>;
+  /** How much room there is, and whether the browser has promised to keep what is stored. */
+  storage(): Promise<StorageStatus>;
   /**
    * Drops what is past its keep time, whoever's it is, in small steps; {@link Sdk.start} does so by itself. What is pending,
    * blocked, unresolved or not yet delivered stays.

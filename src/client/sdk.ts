@@ -24,6 +24,7 @@ import { PendingList } from "./pending.js";
 import type { Platform } from "./platform-port.js";
 import { Recorder } from "./recorder.js";
 import { readError } from "./result.js";
+import { Room, type StorageStatus } from "./room.js";
 import type { IntentReference, ListFilter, OwnerFilter, PruneOptions, ResumeOptions, Sdk } from "./sdk-interface.js";
 import type { CallOptions, Operations, SdkOptions } from "./types.js";
 import { Waiting } from "./waiting.js";
@@ -59,6 +60,7 @@ class SamekeySdk {
   readonly #recorder: Recorder;
   readonly #operator: Operator;
   readonly #drain: Drain;
+  readonly #room: Room;
   readonly #release: () => void;
   #closing: Promise<void> | undefined;
 
@@ -90,6 +92,7 @@ class SamekeySdk {
     const emitter = this.#emitter;
     this.#operator = new Operator({ ...shared, recorder: this.#recorder, waiting, worker, emitter });
     this.#drain = new Drain({ ...shared, origins, gate, waiting, worker, emitter });
+    this.#room = new Room(options, this.#journal, emitter);
     this.pending = new PendingList(this.#journal, this.#owners, platform, emitter);
     this.fetch = createFetch({
       options,
@@ -257,6 +260,10 @@ class SamekeySdk {
 
   reseal(): Promise<ResealReport> {
     return this.#journal.reseal();
+  }
+
+  storage(): Promise<StorageStatus> {
+    return this.#room.look();
   }
 
   async prune({ keepFor, rememberIntents, signal, onProgress }: PruneOptions = {}): Promise<number> {

@@ -9,6 +9,7 @@ import type {
   InsertLimits,
   PageFilter,
   PruneQuery,
+  StorageFigures,
   Store,
   StoreContext,
 } from "../store.js";
@@ -134,6 +135,12 @@ class IndexedDb implements IndexedDbStore {
 
   counts(owner?: string): Promise<Counts> {
     return this.#read((work) => counts(work, owner));
+  }
+
+  async storage(): Promise<StorageFigures> {
+    const { storage } = globalThis.navigator ?? {};
+    const [figures, persisted] = await Promise.all([storage?.estimate?.(), storage?.persisted?.()]);
+    return { persisted, usage: figures?.usage, quota: figures?.quota };
   }
 
   relieve(isDead: (holder: string) => boolean): Promise<number> {

@@ -10,6 +10,7 @@ import type {
   InsertLimits,
   PageFilter,
   PruneQuery,
+  StorageFigures,
   Store,
   StoreContext,
 } from "../store.js";
@@ -17,7 +18,7 @@ import { claim } from "./sqlite/claim.js";
 import { type Connection, connect } from "./sqlite/connection.js";
 import { type ResolvedSqliteOptions, resolveOptions, type SqliteStoreOptions } from "./sqlite/options.js";
 import { endWalk, readSome, startWalk, walkOn } from "./sqlite/page.js";
-import { defaultPath } from "./sqlite/place.js";
+import { defaultPath, roomAt } from "./sqlite/place.js";
 import type { Work } from "./sqlite/queue.js";
 import { counts, find, head, prunable, relieve, updating } from "./sqlite/verbs.js";
 import { isListed } from "./stamp.js";
@@ -132,6 +133,11 @@ class SqliteStore implements Store {
     return this.#do({ writes: false, run: (tx) => counts(tx, owner) });
   }
 
+  async storage(): Promise<StorageFigures> {
+    if (!this.#connection) throw notOpen();
+    return roomAt(this.#connection.path);
+  }
+
   relieve(isDead: (holder: string) => boolean): Promise<number> {
     return this.#do({ writes: true, run: (tx) => relieve(tx, isDead) });
   }
@@ -147,6 +153,8 @@ class SqliteStore implements Store {
 
   #do<T>(work: Work<T>): Promise<T> {
     if (this.#connection) return this.#connection.queue.add(work);
-    return Promise.reject(new StoreError("unavailable", { detail: "the SQLite store is not open" }));
+    return Promise.reject(notOpen());
   }
 }
+
+const notOpen = (): StoreError => new StoreError("unavailable", { detail: "the SQLite store is not open" });

@@ -38,6 +38,7 @@ export class Life {
       prunable: verb(store.prunable),
       counts: verb(store.counts),
       relieve: verb(store.relieve),
+      ...(store.storage && { storage: verb(store.storage) }),
       close: verb(store.close),
     };
   }

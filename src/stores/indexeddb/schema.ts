@@ -36,13 +36,20 @@ export type IndexName = "unique" | "places";
  */
 export type CountsRow = Map<string, number>;
 
+/** Under which the log begins. Where it does not, it is not to be trusted: what there is has to be counted. */
+export const BASE: IDBValidKey = [0, 0];
+
 export function countsKey(owner: string, state: State): string {
   return `${state} ${owner}`;
 }
 
 /** Creates what is not there yet. */
 export function upgrade(database: IDBDatabase): void {
-  if (!database.objectStoreNames.contains(COUNTS)) database.createObjectStore(COUNTS);
+  if (!database.objectStoreNames.contains(COUNTS)) {
+    // Of a database that has lost its log, the records are counted.
+    const counts = database.createObjectStore(COUNTS);
+    if (!database.objectStoreNames.contains(OPERATIONS)) counts.put(new Map(), BASE);
+  }
   if (database.objectStoreNames.contains(OPERATIONS)) return;
   const operations = database.createObjectStore(OPERATIONS, { autoIncrement: true });
   for (const name of ["unique", "places"]) {

@@ -1,11 +1,9 @@
 /** What each verb of the port does, within a transaction that it may share with others. */
 
-import { values } from "idb-keyval";
 import type { NewRecord, OperationRecord, State } from "../../core/record.js";
 import { StoreError } from "../../errors.js";
 import type { Counts, Inserted, InsertLimits, PageFilter, PruneQuery } from "../../store.js";
 import { applied, isListed, mostBeside, pruneFrom, relieved, tooMany } from "../stamp.js";
-import type { CountsRow } from "./schema.js";
 import { countsKey, past, under } from "./schema.js";
 import type { Work } from "./work.js";
 
@@ -104,13 +102,10 @@ export async function prunable(work: Work, query: PruneQuery): Promise<Operation
 }
 
 export async function counts(work: Work, owner?: string): Promise<Counts> {
-  await work.flush();
   const sum: { [S in State]?: number } = {};
-  for (const row of await values<CountsRow>(work.counts)) {
-    for (const [what, n] of row) {
-      const state = what.slice(0, what.indexOf(" ")) as State;
-      if (what === countsKey(owner ?? what.slice(state.length + 1), state)) sum[state] = (sum[state] ?? 0) + n;
-    }
+  for (const [what, n] of await work.counted()) {
+    const state = what.slice(0, what.indexOf(" ")) as State;
+    if (what === countsKey(owner ?? what.slice(state.length + 1), state)) sum[state] = (sum[state] ?? 0) + n;
   }
   return Object.fromEntries(Object.entries(sum).filter(([, n]) => n > 0));
 }

@@ -1,11 +1,11 @@
 import type { UseStore } from "idb-keyval";
 import { get, promisifyRequest, values } from "idb-keyval";
-import type { NewRecord, OperationRecord } from "../../core/record.js";
+import type { NewRecord, OperationRecord, State } from "../../core/record.js";
 import { needsSync, occupiesLane } from "../../core/record.js";
 import type { Inserted } from "../../store.js";
 import { changesIdentity, keepsPlace, leadsLane, stampChange, stampNew, taken } from "../stamp.js";
 import type { CountsRow, IndexName, Row } from "./schema.js";
-import { COUNTS, countsKey, heldBy, meetingPoints, OPERATIONS, toRow } from "./schema.js";
+import { BASE, COUNTS, countsKey, heldBy, meetingPoints, OPERATIONS, toRow, under } from "./schema.js";
 
 /** One of so many changes of the counts folds the log of all before it. */
 const FOLD_EVERY = 32;
@@ -18,8 +18,6 @@ export const mustSync: unique symbol = Symbol("must sync");
  * commit half-way.
  */
 export class Work {
-  /** The log of counts, for idb-keyval's functions. */
-  readonly counts: UseStore;
   /** How many writes were placed: once there are any, a verb that fails can no longer fail alone. */
   writes = 0;
   readonly #operations: IDBObjectStore;
@@ -28,6 +26,7 @@ export class Work {
   /** What each record that was read holds: while it is overtaken, less than it would. */
   readonly #held = new WeakMap<OperationRecord, readonly IDBValidKey[]>();
   #waitingBefore: number | undefined;
+  #puts = 0;
   #change: CountsRow = new Map();
   #changeKey: [seq: number, rev: number] | undefined;
 
@@ -35,7 +34,6 @@ export class Work {
     this.#operations = transaction.objectStore(OPERATIONS);
     this.#counts = transaction.objectStore(COUNTS);
     this.#strict = strict;
-    this.counts = async (_mode, callback) => callback(this.#counts);
   }
 
   async get(seq: number): Promise<OperationRecord | undefined> {
@@ -66,8 +64,28 @@ export class Work {
 
   /** How many are pending or blocked, with what this transaction has changed. */
   async waiting(): Promise<number> {
-    this.#waitingBefore ??= (await values<CountsRow>(this.counts)).reduce((sum, row) => sum + waitingIn(row), 0);
+    this.#waitingBefore ??= waitingIn(await this.counted()) - waitingIn(this.#change);
     return this.#waitingBefore + waitingIn(this.#change);
+  }
+
+  /** How many records there are, by {@link countsKey}. */
+  async counted(): Promise<CountsRow> {
+    const log: UseStore = async (_mode, callback) => callback(this.#counts);
+    const sum: CountsRow = new Map();
+    if ((await get(BASE, log)) === undefined) {
+      const index = this.#operations.index("places");
+      const request = index.openKeyCursor(under("state"), "nextunique");
+      for (let cursor = await promisifyRequest(request); cursor; cursor = await promisifyRequest(request)) {
+        const [, owner, state] = cursor.key as [string, string, State];
+        sum.set(countsKey(owner, state), await promisifyRequest(index.count(cursor.key)));
+        cursor.continue();
+      }
+      return sum;
+    }
+    for (const row of [...(await values<CountsRow>(log)), this.#change]) {
+      for (const [what, n] of row) sum.set(what, (sum.get(what) ?? 0) + n);
+    }
+    return sum;
   }
 
   /** The `seq` of every record in a range of places, lowest first. */
@@ -81,6 +99,7 @@ export class Work {
     const stored = stampNew(record, 0, record.lane !== undefined && (await this.#mustPark(record as OperationRecord)));
     const request = this.#operations.add(toRow(stored));
     this.writes++;
+    this.#puts++;
     const seq = await unlessRefused(request);
     if (seq === undefined) return undefined;
     const added = { ...stored, seq: seq as number };
@@ -117,18 +136,22 @@ export class Work {
     return stored;
   }
 
-  /** Logs by how much the counts have changed, and now and then folds the log. */
+  /**
+   * Logs by how much the counts have changed, and now and then folds the log. Where nothing was written but removals, the
+   * log is given up instead: to write a row of it a full store has no room.
+   */
   async flush(): Promise<void> {
     if (!this.#changeKey) return;
-    this.#waitingBefore = undefined;
     const [seq, rev] = this.#changeKey;
-    if ((seq + rev) % FOLD_EVERY === 0) {
-      for (const row of await values<CountsRow>(this.counts)) for (const [what, n] of row) this.#add(what, n);
+    if (this.#puts === 0) this.#counts.clear();
+    else if ((seq + rev) % FOLD_EVERY === 0) {
+      const sum = await this.counted();
       this.#counts.clear();
-    }
-    this.#counts.put(this.#change, this.#changeKey);
+      this.#counts.put(sum, BASE);
+    } else this.#counts.put(this.#change, this.#changeKey);
     this.#change = new Map();
     this.#changeKey = undefined;
+    this.#waitingBefore = undefined;
   }
 
   async #put(before: OperationRecord, after: OperationRecord): Promise<OperationRecord> {
@@ -149,6 +172,7 @@ export class Work {
   #write(record: OperationRecord, overtaken?: boolean): IDBRequest<IDBValidKey> {
     const request = this.#operations.put(toRow(record, overtaken), record.seq);
     this.writes++;
+    this.#puts++;
     return request;
   }
 

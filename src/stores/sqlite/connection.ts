@@ -13,6 +13,8 @@ const TRIES = 200;
 /** An open file, shared. */
 export interface Connection {
   readonly queue: Queue;
+  /** The file's real path. */
+  readonly path: string;
   /** Gives up this share, of which nothing is under way any more; the last one to do so closes the file. */
   release(): Promise<void>;
 }
@@ -37,7 +39,7 @@ export async function connect(path: string, option: SqliteDriverOption | undefin
   shared.shares += 1;
   try {
     const { queue } = await shared.opened;
-    return { queue, release: () => release(real, shared) };
+    return { queue, path: real, release: () => release(real, shared) };
   } catch (error) {
     await release(real, shared);
     throw error;

@@ -53,6 +53,19 @@ export async function preparePlace(path: string): Promise<string> {
   }
 }
 
+/** What the file and its log take, and what they could come to on that disk, in bytes. */
+export async function roomAt(path: string): Promise<{ usage: number; quota: number }> {
+  const sizes = [path, `${path}-wal`].map((file) =>
+    stat(file).then(
+      ({ size }) => size,
+      () => 0,
+    ),
+  );
+  const [{ bavail, bsize }, ...found] = await Promise.all([statfs(dirname(path)), ...sizes]);
+  const usage = found.reduce((sum, size) => sum + size, 0);
+  return { usage, quota: usage + bavail * bsize };
+}
+
 /** SQLite gives its log and its index the mode of the file, so the file is there first. */
 async function create(path: string): Promise<void> {
   try {

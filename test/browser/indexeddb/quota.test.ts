@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { cdp } from "vitest/browser";
+import { createSdk, post } from "../../../src/index.browser.js";
 import { newRecord } from "../../../src/testing/store-contract/records.js";
 import { openStore } from "../../contract/indexeddb.tools.js";
 
@@ -35,3 +36,64 @@ test("Chromium's own quota refuses the save that does not fit, and only that (F6
   expect(await store.get(record.id)).toEqual(record);
   expect((await store.insert(large)).joined, "what was refused was not recorded").toBeUndefined();
 });
+
+test("a full store refuses new operations unsent, keeps what it has, and takes new ones once pruned", async () => {
+  const override = (quotaSize?: number) =>
+    cdp().send("Storage.overrideQuotaForOrigin", { origin: location.origin, ...(quotaSize && { quotaSize }) });
+  onTestFinished(async () => {
+    await override();
+  });
+  await cdp().send("Storage.clearDataForOrigin", { origin: location.origin, storageTypes: "indexeddb" });
+  const { usage = 0 } = await navigator.storage.estimate();
+  await override(usage + 4_000_000);
+  let sent = 0;
+  const sdk = createSdk({
+    name: `full-${crypto.randomUUID()}`,
+    owner: "single",
+    retention: "24h",
+    baseUrl: location.origin,
+    operations: { note: post<string, unknown>("/notes") },
+    fetch: async () => {
+      sent++;
+      return new Response("{}", { status: 201, headers: { "content-type": "application/json" } });
+    },
+  });
+  onTestFinished(() => sdk.close());
+  const low: unknown[] = [];
+  sdk.on("storagelow", (event) => low.push(event));
+  // Nothing that a database could compress.
+  const text = () => btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(30_000))));
+  const note = (n: number) => sdk.operation("note", text(), { intent: `note-${n}` });
+  let saved = 0;
+  const fill = async (): Promise<unknown> => {
+    for (; saved < 1_000; saved++) {
+      try {
+        await note(saved).send();
+      } catch (error) {
+        return error;
+      }
+    }
+    return undefined;
+  };
+  expect(await fill()).toMatchObject({ name: "StoreError", code: "store_full" });
+  expect(sent, "what was refused was not sent").toBe(saved);
+  // An outcome for which there was no room left is asked for once more: the server replays it.
+  const { succeeded = 0, pending = 0 } = await sdk.counts();
+  expect(succeeded + pending).toBe(saved);
+  expect(low).toHaveLength(1);
+  const { quota, persisted } = await sdk.storage();
+  expect(quota).toBeGreaterThan(usage);
+  expect(persisted).toBeTypeOf("boolean");
+  expect(await sdk.prune({ keepFor: 0, rememberIntents: 0 })).toBe(succeeded);
+  // The browser gives the room back when it tidies up its files.
+  const again = () =>
+    note(saved)
+      .send()
+      .then(
+        ({ source }) => source,
+        ({ code }) => code,
+      );
+  await expect.poll(again, { timeout: 20_000 }).toBe("executed");
+  await sdk.resume();
+  expect(await sdk.counts()).toEqual({ succeeded: pending + 1 });
+}, 60_000);

@@ -1,6 +1,7 @@
 import { post } from "samekey";
 import { createTestSdk, status, unauthorized } from "samekey/testing";
 import { describe, expect, test } from "vitest";
+import { Janitor } from "../../../src/client/janitor.js";
 import { memoryStore } from "../../../src/stores/memory.js";
 import { createBrowser, createWatchedStore, fate, type Receipt, type Transfer } from "./kit.js";
 
@@ -62,17 +63,17 @@ describe("pruning", () => {
   }
 
   test("what comes up meanwhile goes first, and the pruning goes on when it is done", async () => {
-    const { app, store } = await over(500);
+    const { app, store } = await over(120);
     const begun = app.server.effects.length;
     let pruned = 0;
     store.break("update", async (run) => {
       pruned += 1;
       // In the middle of it.
-      if (pruned === 100) void app.sdk.operation("transfer", { amount: 1 }).save();
+      if (pruned === 40) void app.sdk.operation("transfer", { amount: 1 }).save();
       return run();
     });
     app.sdk.on("attempt", () => {
-      expect(pruned).toBeLessThan(500);
+      expect(pruned).toBeLessThan(120);
       store.mend("update");
     });
     app.sdk.start();
@@ -84,9 +85,9 @@ describe("pruning", () => {
   });
 
   test("all are forgotten in the end, in steps that are small whatever their number", async () => {
-    const { app, store } = await over(300);
+    const { app, store } = await over(120);
     const steps: number[] = [];
-    expect(await app.until(app.sdk.prune({ onProgress: (so) => steps.push(so) }))).toBe(300);
+    expect(await app.until(app.sdk.prune({ onProgress: (so) => steps.push(so) }))).toBe(120);
     expect(Math.max(...steps.map((so, i) => so - (steps[i - 1] ?? 0)))).toBeLessThanOrEqual(50);
     store.log.length = 0;
     expect(await app.until(app.sdk.prune()), "nothing is left to do").toBe(0);
@@ -95,7 +96,7 @@ describe("pruning", () => {
       "and nothing is gone through for it",
     ).toEqual([]);
     await app.advance("10d");
-    expect(await app.until(app.sdk.prune())).toBe(300);
+    expect(await app.until(app.sdk.prune())).toBe(120);
     expect(await app.sdk.counts()).toEqual({});
   });
 
@@ -110,18 +111,62 @@ describe("pruning", () => {
     expect(await app.sdk.counts()).toEqual({});
   });
 
-  test("one that is never idle prunes all the same, once it is overdue", async () => {
-    const { app } = await over(40);
-    app.sdk.start();
-    await app.advance("1m");
-    const busy = async (): Promise<void> => {
-      for (let n = 0; n < 200; n++) {
-        await app.until(app.sdk.operation("transfer", { amount: n }).send());
-        await app.advance("30m");
-      }
-    };
-    await busy();
-    const { succeeded = 0 } = await app.sdk.counts();
-    expect(succeeded).toBeLessThan(40 + 200);
+  test("who is never idle prunes all the same, once it is overdue", async () => {
+    const { app, store } = await over(40);
+    const { clock } = createBrowser();
+    let now = clock.now();
+    const times = { keepFor: 1, rememberIntents: 1, clock: { now: () => now + 1e12, sleep: clock.sleep } };
+    const janitor = new Janitor({
+      journal: { open: async () => store.store, update: store.store.update },
+      options: times,
+      platform: { digest: async () => "fnv:0" },
+    });
+    const left = async () => (await app.sdk.counts()).succeeded ?? 0;
+    for (const hours of [0, 1, 0.5]) {
+      now += hours * 3_600_000;
+      await janitor.hurry(now);
+      expect(await left()).toBe(40);
+    }
+    now += 3_600_000;
+    await janitor.hurry(now);
+    expect(await left()).toBeLessThan(40);
+    while ((await left()) > 0) await janitor.hurry(now);
+  });
+});
+
+describe("room", () => {
+  const MiB = 1024 * 1024;
+
+  test("tells once when it runs short, and again only after there was more", async () => {
+    let figures = { usage: 10 * MiB, quota: 100 * MiB, persisted: true };
+    const inner = memoryStore();
+    const roomy = new Proxy(inner, {
+      get: (target, name: keyof typeof inner) => {
+        if (name === "storage") return async () => figures;
+        const member: unknown = Reflect.get(target, name);
+        return typeof member === "function" ? member.bind(target) : member;
+      },
+    });
+    const lines: string[] = [];
+    const app = createTestSdk({ operations, store: roomy, log: ({ message }) => lines.push(message) });
+    const told: unknown[] = [];
+    app.sdk.on("storagelow", (event) => told.push(event));
+    expect(await app.until(app.sdk.storage())).toEqual({ durable: false, ...figures });
+    expect(told).toEqual([]);
+    figures = { ...figures, usage: 90 * MiB };
+    await app.until(app.sdk.operation("transfer", { amount: 1 }).send());
+    await app.until(app.sdk.storage());
+    expect(told, "at the first save").toEqual([{ name: app.sdk.name, ...figures }]);
+    expect(lines).toEqual([expect.stringContaining("little room left")]);
+    figures = { ...figures, usage: 10 * MiB };
+    await app.until(app.sdk.storage());
+    figures = { ...figures, usage: 2000 * MiB, quota: 2100 * MiB };
+    await app.until(app.sdk.storage());
+    expect(told, "less than a tenth of what is used").toHaveLength(2);
+  });
+
+  test("a store that cannot tell says only whether it lasts", async () => {
+    const app = createTestSdk({ operations });
+    expect(await app.until(app.sdk.storage())).toEqual({ durable: false });
   });
 });
