@@ -2,6 +2,7 @@
 
 import { del, set } from "idb-keyval";
 import { createSdk, post, type SdkOptions } from "samekey";
+import { webCryptoSeal } from "samekey/seal";
 import { backgroundSync } from "samekey/service-worker";
 import { indexedDbStore } from "samekey/stores/indexeddb";
 import { recordSync } from "./record-sync.js";
@@ -74,6 +75,7 @@ const page = {
   createSdk,
   post,
   indexedDbStore,
+  webCryptoSeal,
   open,
   backgroundSync,
   recordSync,
