@@ -5,11 +5,7 @@ import { type Content, make, time } from "./dom.js";
 
 /** Its facts, its attempts, and its body to be unfolded. */
 export function detailOf(record: OperationRecord): readonly Node[] {
-  return [
-    factsOf(record),
-    ...timelineOf(record),
-    ...bodyOf("Request", record.request.body, record.request.contentType),
-  ];
+  return [factsOf(record), ...timelineOf(record), ...bodyOf("Request", record.request)];
 }
 
 function factsOf(record: OperationRecord): HTMLElement {
@@ -61,7 +57,8 @@ function told({ ms, verdict, status, cause }: AttemptEntry): string {
   return [verdict.replaceAll("_", " "), status, cause, `after ${Math.round(ms)} ms`].filter(Boolean).join(", ");
 }
 
-function bodyOf(what: string, body: ArrayBuffer | undefined, type = ""): readonly Node[] {
+function bodyOf(what: string, { body, contentType: type = "", sealed }: OperationRecord["request"]): readonly Node[] {
+  if (sealed) return [make("p", {}, `${what} body: sealed under key ${sealed.key}, which does not open it here.`)];
   if (!body || body.byteLength === 0) return [];
   const isText = /json|^text\/|urlencoded|xml/i.test(type);
   const text = isText

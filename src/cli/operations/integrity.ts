@@ -2,8 +2,17 @@
 
 import { setImmediate } from "node:timers/promises";
 import { pages } from "../../client/pages.js";
+import { sealedText } from "../../client/sealed.js";
 import { renderKey } from "../../core/key.js";
-import { holdsIntent, isSettled, type OperationRecord, STATES, type State } from "../../core/record.js";
+import {
+  holdsIntent,
+  isSettled,
+  keyOfSealedHash,
+  type OperationRecord,
+  STATES,
+  type State,
+} from "../../core/record.js";
+import type { Sdk } from "../../index.node.js";
 import type { Store } from "../../store.js";
 import { loadDriver } from "../../stores/sqlite/driver.js";
 import { isBusy } from "../../stores/sqlite/failure.js";
@@ -54,6 +63,17 @@ function* faultsOfRecord(record: OperationRecord): Generator<string> {
     yield "it may have been applied, and was never sent";
   }
   if (!URL.canParse(request.url) || new URL(request.url).origin !== origin) yield "its URL is not at its origin";
+}
+
+/** What the seal of a program's Sdk cannot open. */
+export async function* faultsOfSeal(sdk: Pick<Sdk, "list">): AsyncGenerator<Fault> {
+  for await (const { id, request, response, hash } of sdk.list({ owner: "*" })) {
+    if (request.sealed) yield { id, what: sealedText("its body", request.sealed) };
+    if (response?.sealed) yield { id, what: sealedText("its answer", response.sealed) };
+    const key = keyOfSealedHash(hash);
+    if (key !== undefined)
+      yield { id, what: `the hash of its body is sealed under key ${JSON.stringify(key)}, and does not open` };
+  }
 }
 
 /** What SQLite itself finds in the file. */

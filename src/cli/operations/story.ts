@@ -1,7 +1,10 @@
+import { sealedText } from "../../client/sealed.js";
 import {
   type AttemptEntry,
   isUncertain,
   type OperationRecord,
+  type StoredRequest,
+  type StoredResponse,
   wasApplied,
   windowEnd,
   windowStart,
@@ -89,13 +92,11 @@ function keyTimeOf(record: OperationRecord, now: number): string | undefined {
 const reasonOf = (reason: string | undefined): string => (reason === undefined ? "" : `: ${reason}`);
 
 function bodiesOf({ request, response }: OperationRecord): string[] {
-  const part = (what: string, headers: Readonly<Record<string, string>>, body: ArrayBuffer | undefined): string[] => [
+  const part = (what: string, { headers, body, sealed }: StoredRequest | StoredResponse): string[] => [
     `${what}:`,
     ...Object.entries(headers).map(([name, value]) => `  ${name}: ${safe(value)}`),
-    ...(body ? Object.entries(bodyView(body)).map(([kind, text]) => `  ${kind}: ${safe(text)}`) : []),
+    ...(sealed ? [`  ${sealedText("it", sealed)}${sealed.why ? "" : ": --sdk opens it"}`] : []),
+    ...(body && !sealed ? Object.entries(bodyView(body)).map(([kind, text]) => `  ${kind}: ${safe(text)}`) : []),
   ];
-  return [
-    ...part("request", request.headers, request.body),
-    ...(response ? part("answer", response.headers, response.body) : []),
-  ];
+  return [...part("request", request), ...(response ? part("answer", response) : [])];
 }

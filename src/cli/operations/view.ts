@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { type OperationRecord, wasApplied, windowEnd } from "../../core/record.js";
+import { type OperationRecord, type Sealed, wasApplied, windowEnd } from "../../core/record.js";
 
 /** A body as JSON can hold it. */
 export type BodyView = { readonly text: string } | { readonly base64: string };
@@ -19,12 +19,19 @@ export function view(record: OperationRecord, bodies: boolean): object {
   };
 }
 
-function shown<T extends { readonly headers: object; readonly body?: ArrayBuffer | undefined }>(
-  part: T,
-  bodies: boolean,
-): object {
+interface Part {
+  readonly headers: object;
+  readonly body?: ArrayBuffer | undefined;
+  readonly sealed?: Sealed | undefined;
+}
+
+function shown(part: Part, bodies: boolean): object {
   const { headers, body, ...rest } = part;
-  return { ...rest, bytes: body?.byteLength ?? 0, ...(bodies && { headers, ...(body && { body: bodyView(body) }) }) };
+  return {
+    ...rest,
+    bytes: body?.byteLength ?? 0,
+    ...(bodies && { headers, ...(body && !part.sealed && { body: bodyView(body) }) }),
+  };
 }
 
 /** Text where it is UTF-8, else base64. */

@@ -1,11 +1,11 @@
 import { Command } from "commander";
 import { unknownOperation } from "../../client/checks.js";
 import { say } from "../operations/output.js";
-import { inPlace, type PlaceOptions, placeWords, withPlace } from "../operations/place.js";
+import { placeWords, type SdkPlaceOptions, withPlace, withSdk } from "../operations/place.js";
 import { story } from "../operations/story.js";
 import { view } from "../operations/view.js";
 
-interface ShowOptions extends PlaceOptions {
+interface ShowOptions extends SdkPlaceOptions {
   readonly json?: true;
   readonly bodies?: true;
 }
@@ -17,12 +17,13 @@ export function showCommand(): Command {
     .description("tell all about one operation: its attempts, what the server said, whether it may have been applied")
     .option("--json", "as a line of JSON")
     .option("--bodies", "headers and bodies too. They may hold what customers wrote")
+    .option("--sdk <file>", "the program's Sdk, whose seal opens what is sealed")
     .action(act);
 }
 
 async function act(id: string, options: ShowOptions): Promise<void> {
-  await inPlace(options, async ({ store }) => {
-    const record = await store.get(id);
+  await withSdk(options, async (sdk) => {
+    const record = await sdk.get(id, { owner: "*" });
     if (!record) throw unknownOperation(id);
     const bodies = options.bodies === true;
     await say(

@@ -1,10 +1,10 @@
 import { Command } from "commander";
 import { Exit } from "../exit.js";
-import { type Fault, faultsOf, faultsOfFile } from "../operations/integrity.js";
+import { type Fault, faultsOf, faultsOfFile, faultsOfSeal } from "../operations/integrity.js";
 import { Progress, say } from "../operations/output.js";
-import { inPlace, type PlaceOptions, withPlace } from "../operations/place.js";
+import { inPlace, loadSdk, type SdkPlaceOptions, withPlace } from "../operations/place.js";
 
-interface VerifyOptions extends PlaceOptions {
+interface VerifyOptions extends SdkPlaceOptions {
   readonly json?: true;
 }
 
@@ -15,6 +15,7 @@ export function verifyCommand(): Command {
       "check the file, every record, and what is counted; changes nothing. Ends with 1 where something is wrong",
     )
     .option("--json", "a line of JSON for each fault")
+    .option("--sdk <file>", "the program's Sdk: check too that its seal opens what is sealed")
     .action(act);
 }
 
@@ -34,6 +35,14 @@ async function act(options: VerifyOptions): Promise<void> {
       progress.tell(`${seen} records checked`);
     };
     for await (const fault of faultsOf(store, onStep)) await tell(fault);
+    if (options.sdk !== undefined) {
+      const sdk = await loadSdk(options.sdk);
+      try {
+        for await (const fault of faultsOfSeal(sdk)) await tell(fault);
+      } finally {
+        await sdk.close();
+      }
+    }
     progress.end();
     process.stderr.write(`${seen} records checked, ${faults === 0 ? "nothing" : faults} wrong\n`);
     if (faults > 0) throw new Exit(1);
