@@ -25,8 +25,7 @@ function nextTask() {
 
 globalThis.bench = {
   async alone(rounds) {
-    await sdk.operation("transfer", transfer(0)).send();
-    const transaction = await rawTransaction();
+    const transaction = await rawTransaction(() => sdk.operation("transfer", transfer(0)).send());
     let n = 0;
     const timed = (act) => async () => {
       // Nothing of the one before is still under way.

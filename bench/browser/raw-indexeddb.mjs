@@ -1,11 +1,11 @@
 /**
- * The limit of the IndexedDB store: one strict transaction that adds one row like its own to an object store like its
- * own, and nothing else.
+ * The limit of the IndexedDB store: one strict transaction that adds the row which samekey adds to an object store like
+ * its own, and nothing else.
+ *
+ * @param send - sends one operation with samekey
  */
-export async function rawTransaction() {
-  const samekey = await open("samekey:bench");
-  const [row] = await done(samekey.transaction("operations").objectStore("operations").getAll(null, 1));
-  samekey.close();
+export async function rawTransaction(send) {
+  const row = await rowOf(send);
   const database = await open("raw", (fresh) => {
     const store = fresh.createObjectStore("operations", { autoIncrement: true });
     store.createIndex("unique", "unique", { multiEntry: true, unique: true });
@@ -20,6 +20,22 @@ export async function rawTransaction() {
       tx.onabort = () => reject(tx.error);
       tx.commit();
     });
+}
+
+/** As it was added: later it stands in the database with other index entries, and which those are is a race. */
+async function rowOf(send) {
+  const { add } = IDBObjectStore.prototype;
+  let row;
+  IDBObjectStore.prototype.add = function (value, ...key) {
+    row = structuredClone(value);
+    return add.call(this, value, ...key);
+  };
+  try {
+    await send();
+  } finally {
+    IDBObjectStore.prototype.add = add;
+  }
+  return row;
 }
 
 function open(name, create) {
