@@ -222,7 +222,7 @@ const text: Record<ErrorCode, readonly [happened: string, applied: Sentence, nex
   store_full: [
     "The store has no room left",
     "Nothing was recorded or sent.",
-    "Make room (free disk space, raise the quota, `prune`, or let what is pending finish), then try again.",
+    "Free disk space, raise the quota, `prune`, or let what is pending finish, then try again.",
   ],
   unavailable: ["The store could not be opened or used", "Nothing was sent.", "Remove the cause, then try again."],
   stalled: [

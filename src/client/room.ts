@@ -38,9 +38,7 @@ export class Room {
     const figures = (await store.storage?.()) ?? {};
     const isLow = runsShort(figures);
     if (isLow && !this.#told) {
-      const { usage, quota } = figures;
-      const message = `the store has little room left: ${usage} of ${quota} bytes are used`;
-      this.#options.log({ level: "warn", message });
+      this.#options.log({ level: "warn", message: "little room left" });
       this.#emitter.emit("storagelow", { name: this.#options.name, ...figures });
     }
     this.#told = isLow;

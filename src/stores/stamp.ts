@@ -89,7 +89,7 @@ export function waiting({ pending = 0, blocked = 0 }: Counts): number {
 
 /** Refuses a record for which `maxPending` leaves no room. */
 export function tooMany({ id }: NewRecord, limits: InsertLimits | undefined): StoreError {
-  const detail = `${limits?.maxPending} operations are pending or blocked already, and \`maxPending\` allows no more`;
+  const detail = `as many are pending or blocked as \`maxPending\` allows: ${limits?.maxPending}`;
   return new StoreError("store_full", { id, detail });
 }
 
