@@ -59,7 +59,8 @@ export class Owners {
   }
 
   signOut(owner: string): void {
-    this.#signedOut = owner;
+    // Another's sign-out, heard from elsewhere, does not bring back a session that is itself over.
+    if (this.#ask() === owner) this.#signedOut = owner;
     this.#grants.delete(owner);
     // Told in any case: whoever asked a moment ago who is signed in may be about to act for him.
     this.#looked = true;

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { plantedModel } from "./planted.js";
-import { plants } from "./plants.js";
+import { plants } from "./plants/index.js";
 import { report, runSeed as runSound } from "./run.js";
 import { shrink } from "./shrink.js";
 import { withoutRealTime } from "./world/real-time.js";

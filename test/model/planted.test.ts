@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { plantedModel } from "./planted.js";
-import { plants } from "./plants.js";
+import { plants } from "./plants/index.js";
 
 /** So many seeds are enough to find any of them. */
 const ENOUGH = 1_000;

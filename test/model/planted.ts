@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build, type Plugin } from "esbuild";
-import type { Plant } from "./plants.js";
+import type { Plant } from "./plants/index.js";
 
 const root = process.cwd();
 const sources = join(root, "src");

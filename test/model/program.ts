@@ -1,16 +1,17 @@
 import type { Dice } from "./world/dice.js";
-import type { Habits, Weather } from "./world/weather.js";
+import type { Habits, OperationName, Weather } from "./world/weather.js";
 
 /** One call that describes an operation. */
 export interface Operate {
   readonly do: "operate";
   /** Names the business operation, also in its body. */
   readonly ref: string;
-  readonly name: "transfer" | "note" | "order" | "signal";
+  readonly name: OperationName;
   readonly verb: "send" | "save" | "outcome";
   readonly amount: number;
   readonly intent?: string | undefined;
   readonly key?: string | undefined;
+  readonly id?: string | undefined;
   readonly lane?: string | undefined;
   readonly deadline?: number | undefined;
   /** Named by the caller, whoever is signed in. */
@@ -64,11 +65,16 @@ function drawAction(dice: Dice, weather: Weather, known: readonly Operate[]): Op
   switch (verb) {
     case "send":
     case "save":
-      return drawOperation(dice, known.length, verb === "send" ? dice.pick(["send", "send", "outcome"]) : "save");
+      return drawOperation(
+        dice,
+        weather,
+        known.length,
+        verb === "send" ? dice.pick(["send", "send", "outcome"]) : "save",
+      );
     case "again":
-      return earlier ? { ...earlier, verb: "send" } : drawOperation(dice, known.length, "send");
+      return earlier ? { ...earlier, verb: "send" } : drawOperation(dice, weather, known.length, "send");
     case "differently":
-      return earlier ? { ...earlier, amount: earlier.amount + 1 } : drawOperation(dice, known.length, "send");
+      return earlier ? { ...earlier, amount: earlier.amount + 1 } : drawOperation(dice, weather, known.length, "send");
     case "cancel":
     case "discard":
     case "retry":
@@ -101,9 +107,9 @@ function drawAction(dice: Dice, weather: Weather, known: readonly Operate[]): Op
   }
 }
 
-function drawOperation(dice: Dice, count: number, verb: Operate["verb"]): Operate {
+function drawOperation(dice: Dice, weather: Weather, count: number, verb: Operate["verb"]): Operate {
   const ref = `r${count + 1}`;
-  const name = dice.pick(["transfer", "transfer", "note", "order", "signal"] as const);
+  const name = dice.weighted({ ...weather.operations });
   return {
     do: "operate",
     ref,
@@ -112,8 +118,9 @@ function drawOperation(dice: Dice, count: number, verb: Operate["verb"]): Operat
     amount: dice.between(1, 9),
     intent: name === "order" || dice.chance(0.7) ? ref : undefined,
     key: dice.chance(0.1) ? `own-${ref}` : undefined,
-    lane: dice.chance(0.2) ? dice.pick(["x", "y"]) : undefined,
-    deadline: dice.chance(0.1) ? dice.pick([10_000, 300_000]) : undefined,
+    id: dice.chance(weather.ids) ? `id-${ref}` : undefined,
+    lane: dice.chance(weather.lanes) ? dice.pick(["x", "y"]) : undefined,
+    deadline: dice.chance(weather.deadlines) ? dice.pick([10_000, 300_000]) : undefined,
     owner: dice.chance(0.05) ? dice.pick(owners) : undefined,
     wait: dice.chance(0.3) ? dice.pick([10, 3_000, 60_000]) : undefined,
     abort: dice.chance(0.2) ? dice.pick([1, 100, 10_000]) : undefined,

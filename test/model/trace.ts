@@ -1,4 +1,4 @@
-import type { OperationRecord } from "../../src/core/record.js";
+import type { OperationRecord, State } from "../../src/core/record.js";
 import type { Action } from "./program.js";
 
 /** What went onto the wire. */
@@ -38,6 +38,8 @@ export interface Told {
   /** Its error's class and code, or `ok`. */
   readonly answer: string;
   readonly id: string | undefined;
+  /** The state that its error or its result names. */
+  readonly state: State | undefined;
   readonly record: OperationRecord | undefined;
   /** What would survive a power failure at this moment. */
   readonly durable: OperationRecord | undefined;
@@ -65,7 +67,15 @@ export type Happening =
   | { readonly what: "arrives"; readonly request: number }
   | { readonly what: "effect"; readonly key: string; readonly ref: string }
   | { readonly what: "credentials"; readonly id: string; readonly attempt: number; readonly token: string | null }
-  | { readonly what: "hook"; readonly record: OperationRecord; readonly ok: boolean }
+  | {
+      readonly what: "hook";
+      readonly record: OperationRecord;
+      readonly ok: boolean;
+      /** What would survive a power failure at this moment. */
+      readonly durable: OperationRecord | undefined;
+    }
+  /** A hook has looked for what became of an operation, and is about to say. */
+  | { readonly what: "looks"; readonly record: OperationRecord; readonly finds: string }
   | {
       readonly what: "over";
       readonly records: readonly OperationRecord[];
@@ -110,6 +120,8 @@ function tell(event: ModelEvent): string {
       return `headers() for ${short(event.id)}, attempt ${event.attempt}: ${event.token ?? "none"}`;
     case "hook":
       return `settled(${short(event.record.id)} ${state(event.record)})${event.ok ? "" : " throws"}`;
+    case "looks":
+      return `reconcile(${short(event.record.id)}) finds ${event.finds}`;
     case "over":
       return `over: ${event.records.map((record) => `${short(record.id)} ${state(record)}`).join("; ")}`;
     default:

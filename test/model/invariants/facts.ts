@@ -25,6 +25,8 @@ export class Facts {
   readonly effects = new Map<string, number>();
   /** Keys of operations that somebody has decided about: discarded, reconciled, purged, handed to another owner. */
   readonly released = new Set<string>();
+  /** Operations that were handed to another owner while somebody may have had them in flight without a lease. */
+  readonly handedInFlight = new Set<string>();
   /** Clients that are dead. */
   readonly dead = new Set<string>();
   /** Clients that were frozen at some time. */
@@ -102,6 +104,17 @@ export class Facts {
     );
   }
 
+  /** Requests of an operation to whose end somebody still waits. A lease that cannot be renewed, or is read on another clock, may be over. */
+  underWay(id: string): readonly (Request & { readonly mayBeLost: boolean })[] {
+    return [...this.requests.values()]
+      .filter(({ who, record, ending }) => record?.id === id && ending === undefined && !this.dead.has(who))
+      .map((request) => ({ ...request, mayBeLost: this.#mayBeLost(request) }));
+  }
+
+  #mayBeLost({ who, at }: Request): boolean {
+    return this.frozen.has(who) || this.jumps > 0 || this.storeFailedAt > at - 60_000;
+  }
+
   /** Keys under which this operation was sent. */
   keysOf(id: string): readonly string[] {
     const keys = [...this.requests.values()].filter(({ record }) => record?.id === id).map(({ key }) => key);
@@ -118,7 +131,9 @@ export class Facts {
   #write(id: string, before: OperationRecord | undefined, after: OperationRecord | undefined): void {
     if (after) this.records.set(id, after);
     else this.records.delete(id);
-    const decided = !after || after.resolution !== undefined || (before && before.owner !== after.owner);
+    const isHanded = before !== undefined && after !== undefined && before.owner !== after.owner;
+    if (isHanded && (this.jumps > 0 || this.frozen.size > 0)) this.handedInFlight.add(id);
+    const decided = !after || after.resolution !== undefined || isHanded;
     if (decided && before) for (const key of [before.key, ...this.keysOf(id)]) this.released.add(key);
   }
 }

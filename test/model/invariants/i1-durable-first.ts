@@ -8,22 +8,28 @@ export const durableFirst: Invariant = {
   watch: () => {
     /** What was recorded as it should be, and then removed by someone's call. */
     const removed = new Map<string, OperationRecord>();
-    /** By client and id: what was said not to be recorded. */
-    const unrecorded = new Set<string>();
+    /** By client and id: what was said not to be recorded, and what it is called in the program. */
+    const unrecorded = new Map<string, string>();
+    /** By client and what it is called: how many calls there were. */
+    const calls = new Map<string, number>();
     return (event) => {
       if (event.what === "write" && event.before && !event.after) removed.set(event.before.wire.value, event.before);
       if (event.what === "told" && event.answer.startsWith("StoreError") && event.action.do === "operate" && event.id) {
-        unrecorded.add(`${event.who} ${event.id}`);
+        // Another call of the same may still be about to record it, or another client under the id that it gives.
+        const isOnly = calls.get(`${event.who} ${event.action.ref}`) === 1 && event.action.id === undefined;
+        if (isOnly) unrecorded.set(`${event.who} ${event.id}`, event.action.ref);
       }
       // Another client may come upon it before it can be withdrawn.
       if (event.what === "write") {
-        for (const one of unrecorded) {
+        for (const one of unrecorded.keys()) {
           if (one.endsWith(event.id) && !one.startsWith(`${event.who} `)) unrecorded.delete(one);
         }
       }
       // To send the same once more is to record it once more.
-      if (event.what === "action" && event.action.do !== "start") {
-        for (const one of unrecorded) if (one.startsWith(`${event.who} `)) unrecorded.delete(one);
+      if (event.what === "action" && "ref" in event.action) {
+        const call = `${event.who} ${event.action.ref}`;
+        calls.set(call, (calls.get(call) ?? 0) + 1);
+        for (const [one, ref] of unrecorded) if (ref === event.action.ref) unrecorded.delete(one);
       }
       if (event.what !== "fetch") return undefined;
       const record = event.durable ?? removed.get(event.key);

@@ -26,7 +26,9 @@ export const nothingDropped: Invariant = {
       }
       const strips = after ? before.request.body !== undefined && after.request.body === undefined : true;
       if (!strips || facts.purged.has(before.owner)) return undefined;
-      const isOver = isSettled(before) && before.delivered && (before.settledAt ?? 0) < event.clock + START - KEEP_FOR;
+      // It may have been put back while this was being written.
+      const clock = event.clock + facts.setBack + START;
+      const isOver = isSettled(before) && before.delivered && (before.settledAt ?? 0) < clock - KEEP_FOR;
       return isOver ? undefined : `${before.id} (${before.state}) was ${after ? "stripped" : "removed"}`;
     };
   },

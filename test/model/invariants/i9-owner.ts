@@ -3,7 +3,7 @@ import type { Invariant } from "./invariant.js";
 export const ownOwner: Invariant = {
   name: "I9",
   says: "an operation is only sent as the owner who recorded it",
-  watch: () => {
+  watch: (facts) => {
     const adopted = new Set<string>();
     return (event) => {
       if (event.what === "action" && event.action.do === "adopt") adopted.add(event.action.owner ?? "");
@@ -13,6 +13,7 @@ export const ownOwner: Invariant = {
       }
       if (event.what !== "fetch" || !event.durable || event.mayActFor === "*") return undefined;
       const { owner, id } = event.durable;
+      if (facts.handedInFlight.has(id)) return undefined;
       return event.mayActFor.includes(owner)
         ? undefined
         : `${id} of ${owner} was sent while ${event.mayActFor.join(", ") || "nobody"} was there`;

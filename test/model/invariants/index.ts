@@ -1,3 +1,5 @@
+import { beforeTheDeadline } from "./deadline.js";
+import { decidedAtRest } from "./decided.js";
 import { fence } from "./fence.js";
 import { durableFirst } from "./i1-durable-first.js";
 import { sameRequest } from "./i2-same-request.js";
@@ -10,7 +12,10 @@ import { credentials } from "./i8-credentials.js";
 import { ownOwner } from "./i9-owner.js";
 import { waiters } from "./i10-waiters.js";
 import type { Invariant } from "./invariant.js";
+import { lanes } from "./lanes.js";
 import { liveness } from "./liveness.js";
+import { notTooSoon } from "./patience.js";
+import { reconciledAsAsked } from "./reconciled.js";
 import { retryAfter } from "./retry-after.js";
 import { strict } from "./strict.js";
 import { wholeSuccess } from "./success.js";
@@ -31,5 +36,10 @@ export const invariants: readonly Invariant[] = [
   wholeSuccess,
   strict,
   retryAfter,
+  beforeTheDeadline,
+  notTooSoon,
+  lanes,
+  decidedAtRest,
+  reconciledAsAsked,
   liveness,
 ];

@@ -3,6 +3,7 @@ import type { Platform } from "../../../src/client/platform-port.js";
 import { createSdkWith } from "../../../src/client/sdk.js";
 import type { Sdk } from "../../../src/client/sdk-interface.js";
 import type { HeadersProvider, Operations } from "../../../src/client/types.js";
+import type { Finding } from "../../../src/core/profile.js";
 import type { OperationRecord } from "../../../src/core/record.js";
 import { provesUnsent } from "../../../src/platform/unsent.js";
 import type { Clock } from "../../../src/store.js";
@@ -13,6 +14,7 @@ import type { Dice } from "./dice.js";
 import type { Disk } from "./disk.js";
 import type { Network } from "./network.js";
 import { Process } from "./process.js";
+import type { Server } from "./server.js";
 import type { World } from "./world.js";
 
 /** How long settled records are kept, in milliseconds. */
@@ -23,6 +25,7 @@ export interface Surroundings {
   readonly world: World;
   readonly disk: Disk;
   readonly network: Network;
+  readonly server: Server;
   readonly device: Device;
 }
 
@@ -48,6 +51,7 @@ export class Client {
   readonly #granted = new Set<string>();
   #signedOut: string | undefined;
   #asked = 0;
+  #looks = 0;
   /** For which operation credentials were asked. */
   readonly #tokens = new Map<string, string>();
 
@@ -118,6 +122,7 @@ export class Client {
   #create(): Sdk<Operations> {
     const { weather } = this.#around.world;
     const settled = (record: OperationRecord): Promise<void> => this.#settled(record);
+    const reconcile = weather.lookUp > 0 ? (record: OperationRecord) => this.#look(record) : undefined;
     const profile = { name: "signals", dedupes: false };
     return createSdkWith(
       {
@@ -130,10 +135,10 @@ export class Client {
         fetch: (input, init) => this.fetch(input, init),
         headers: this.#headers,
         operations: {
-          transfer: post("/transfers", { settled }),
+          transfer: post("/transfers", { settled, reconcile }),
           note: post("/notes"),
           order: post("/orders", { key: "from-intent", settled }),
-          signal: post("/signals", { profile, settled }),
+          signal: post("/signals", { profile, settled, reconcile }),
         },
       },
       this.#platform(),
@@ -209,8 +214,19 @@ export class Client {
     const { world } = this.#around;
     await this.process.receive(world.pause(1));
     const ok = world.calm || !this.#dice.chance(world.weather.hookFails);
-    this.tell({ what: "hook", record, ok });
+    this.tell({ what: "hook", record, ok, durable: this.#around.disk.synced.get(record.id) });
     if (!ok) throw new Error("the hook fails");
+  }
+
+  /** Looks at the server for what became of an operation, and takes its time to say so. */
+  async #look(record: OperationRecord): Promise<Finding> {
+    const { world, server } = this.#around;
+    const dice = this.#dice.fork(`look/${++this.#looks}`);
+    const isCertain = world.calm || dice.chance(0.8);
+    const finds = isCertain ? (server.effectsOf(record.key) > 0 ? "applied" : "not-applied") : "unknown";
+    this.tell({ what: "looks", record, finds });
+    await this.process.receive(world.pause(world.calm ? 1 : dice.between(1, world.weather.lookUp)));
+    return finds;
   }
 
   readonly fetch: typeof globalThis.fetch = (input, init) => {

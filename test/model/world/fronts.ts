@@ -1,8 +1,14 @@
 import type { Dice } from "./dice.js";
 import type { FrontAnswers } from "./weather.js";
 
-/** What gateways, firewalls and sign-ins say in place of the server; the request never reached it. */
-export function frontAnswer(dice: Dice, weights: FrontAnswers, url: string): Response {
+/** What gateways, firewalls and sign-ins say in place of the server, by a clock of theirs; the request never reached it. */
+export function frontAnswer(dice: Dice, weights: FrontAnswers, url: string, now: number): Response {
+  const response = answerOf(dice, weights, url);
+  response.headers.set("date", new Date(now).toUTCString());
+  return response;
+}
+
+function answerOf(dice: Dice, weights: FrontAnswers, url: string): Response {
   const after = { "retry-after": String(dice.pick([1, 20, 120])) };
   switch (dice.weighted({ ...weights })) {
     case "forbidden":

@@ -87,7 +87,7 @@ export class Network {
         return this.#twice(exchange);
       case "front":
         await this.#way(dice);
-        return frontAnswer(dice, this.#world.weather.fronts, exchange.wire.url);
+        return this.#frontAnswer(exchange);
       case "gateway":
         await this.#deliver(exchange);
         return new Response("gateway", { status: dice.pick([502, 504]) });
@@ -97,6 +97,11 @@ export class Network {
       default:
         return this.#deliver(exchange);
     }
+  }
+
+  #frontAnswer({ dice, wire }: Exchange): Response {
+    const { clock, weather } = this.#world;
+    return frontAnswer(dice, weather.fronts, wire.url, clock.steady.now() + weather.skew);
   }
 
   async #deliver(exchange: Exchange): Promise<Response> {

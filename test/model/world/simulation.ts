@@ -25,7 +25,7 @@ export class Simulation {
     this.#world = world;
     const server = new Server(world);
     const disk = new Disk();
-    this.#around = { world, disk, network: new Network(world, server), device: new Device(world) };
+    this.#around = { world, disk, network: new Network(world, server), server, device: new Device(world) };
     this.#user = new User(disk, server);
     this.#seats = ["a", "b", "c", "y", "z"].map((name) => ({ name, offset: 0, owner: owners[0], offline: false }));
     for (let seat = 0; seat < world.weather.clients; seat += 1) this.#bear(seat);

@@ -1,5 +1,5 @@
 import type { OperationHandle } from "../../../src/client/handle.js";
-import type { OperationRecord } from "../../../src/core/record.js";
+import type { OperationRecord, State } from "../../../src/core/record.js";
 import { SamekeyError } from "../../../src/errors.js";
 import type { Act, Action, Decide, Operate } from "../program.js";
 import type { Client } from "./client.js";
@@ -38,17 +38,18 @@ export class User {
     const call: OpenCall = { n, action, client };
     this.#open.add(call);
     this.#call(action, client).then(
-      (value) => this.#told(call, outcomeOf(value), idOf(value)),
-      (error: unknown) => this.#told(call, nameOf(error), error instanceof SamekeyError ? error.id : undefined),
+      (value) => this.#told(call, outcomeOf(value), idOf(value), stateOf(Object(value).error)),
+      (error: unknown) =>
+        this.#told(call, nameOf(error), error instanceof SamekeyError ? error.id : undefined, stateOf(error)),
     );
   }
 
-  #told(call: OpenCall, answer: string, id: string | undefined): void {
+  #told(call: OpenCall, answer: string, id: string | undefined, state: State | undefined): void {
     if (!this.#open.delete(call) || !call.client.alive) return;
     const { n, action, client } = call;
     const record = id === undefined ? undefined : this.#disk.committed.get(id);
     const durable = id === undefined ? undefined : this.#disk.synced.get(id);
-    client.tell({ what: "told", n, action, answer, id, record, durable });
+    client.tell({ what: "told", n, action, answer, id, state, record, durable });
   }
 
   async #call(action: Operate | Decide | Act, client: Client): Promise<unknown> {
@@ -90,8 +91,9 @@ export class User {
     else client.grant(call.owner);
     const { intent, lane, deadline, owner } = call;
     const key = call.key && `${call.key}-${owner ?? client.seat.owner}`;
+    const id = call.id && `${call.id}-${owner ?? client.seat.owner}`;
     // Of an operation by any name the types say that its intent is required.
-    const options = { intent: intent as string, key, lane, deadline, owner };
+    const options = { intent: intent as string, key, id, lane, deadline, owner };
     const handle: OperationHandle = client.sdk.operation(name, { ref, amount }, options);
     if (verb === "save") return handle.save();
     const waiting = new AbortController();
@@ -141,6 +143,10 @@ function nameOf(error: unknown): string {
 function outcomeOf(value: unknown): string {
   const { error } = Object(value) as { error?: unknown };
   return error === undefined ? "ok" : nameOf(error);
+}
+
+function stateOf(error: unknown): State | undefined {
+  return error instanceof SamekeyError ? (error.record as OperationRecord | undefined)?.state : undefined;
 }
 
 function idOf(value: unknown): string | undefined {

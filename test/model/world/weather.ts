@@ -90,6 +90,8 @@ export interface Habits {
   readonly offline: number;
 }
 
+export type OperationName = "transfer" | "note" | "order" | "signal";
+
 /** What one run is like. Each is of another kind: a mixture of everything would hide what takes a few things often. */
 export interface Weather {
   readonly clients: number;
@@ -124,6 +126,17 @@ export interface Weather {
   readonly credentials: { readonly slow: number; readonly missing: number; readonly failing: number };
   readonly hookFails: number;
   readonly habits: Habits;
+  /** Which operations are called. */
+  readonly operations: Readonly<Record<OperationName, number>>;
+  /** How many of the operations are in a lane, and how many have a deadline. */
+  readonly lanes: number;
+  /** How many have an id that the caller gives. */
+  readonly ids: number;
+  readonly deadlines: number;
+  /** How long hooks that look for what became of an operation take at most, in milliseconds; 0 where there are none. */
+  readonly lookUp: number;
+  /** By how much the clocks of what stands in front of the server are off, in milliseconds. */
+  readonly skew: number;
   /** The longest jump of a clock, in milliseconds. */
   readonly jump: number;
   /** The longest freeze. */
@@ -132,7 +145,7 @@ export interface Weather {
 
 export function drawWeather(dice: Dice): Weather {
   const weather = drawAny(dice);
-  const theme = dice.chance(0.4) ? dice.pick(themes) : undefined;
+  const theme = dice.chance(0.6) ? dice.pick(themes) : undefined;
   return theme ? theme(weather) : weather;
 }
 
@@ -160,6 +173,37 @@ const themes: readonly ((weather: Weather) => Weather)[] = [
     const habits = { ...weather.habits, signIn: 12, signOut: 4, start: 4 };
     const credentials = { ...weather.credentials, slow: 3 * SECOND };
     return { ...weather, habits, credentials, pauses: [200, 2 * SECOND] };
+  },
+  function oneBehindTheOther(weather) {
+    const habits = { ...weather.habits, send: 12, save: 8, start: 6, discard: 4, retry: 4 };
+    return { ...weather, habits, lanes: 0.9, clients: 2, network: 0.5, pauses: [20, 2 * SECOND] };
+  },
+  function calledAtOnceWithoutKnowing(weather) {
+    const habits = { ...weather.habits, send: 12, again: 30, crash: 0, power: 0, purge: 0, discard: 0, signOut: 0 };
+    const storeFates = { failed: 0, full: 0, committedUntold: 3, lostUntold: 4, stalled: 0 };
+    const operations = { transfer: 0, note: 0, order: 1, signal: 0 };
+    const often = { ids: 0.8, store: 0.4, latency: 3 * SECOND, pauses: [20, 2 * SECOND] };
+    return { ...weather, ...often, clients: 3, habits, operations, storeFates };
+  },
+  function savedInOneGo(weather) {
+    const habits = { ...weather.habits, send: 2, save: 40, start: 8, again: 0, differently: 0 };
+    const storeFates = { failed: 0, full: 0, committedUntold: 4, lostUntold: 0, stalled: 0 };
+    const often = { actions: 40, store: 0.3, storeLatency: 300, pauses: [1, 20, 100], clients: 1, ids: 0 };
+    return { ...weather, ...often, habits, storeFates };
+  },
+  function lookedUpSlowly(weather) {
+    const habits = { ...weather.habits, send: 12, start: 6, retry: 12 };
+    const networkFaults = { ...weather.networkFaults, requestLost: 10, silent: 10 };
+    const operations = { transfer: 1, note: 0, order: 0, signal: 0 };
+    const often = { operations, deadlines: 0.8, lookUp: 4 * MINUTE, network: 0.8, pauses: [SECOND, 40 * SECOND] };
+    return { ...weather, ...often, habits, networkFaults, retention: MINUTE, clients: 1 };
+  },
+  function credentialsThatTakeTheirTime(weather) {
+    const networkFaults = { ...weather.networkFaults, requestLost: 10, responseLost: 10 };
+    const credentials = { ...weather.credentials, slow: 20 * SECOND };
+    const habits = { ...weather.habits, send: 12, start: 8 };
+    const often = { retention: MINUTE, deadlines: 0.4, network: 0.8, latency: 200 };
+    return { ...weather, ...often, habits, credentials, networkFaults };
   },
   function lostOnThePlatter(weather) {
     const habits = { ...weather.habits, power: 8, crash: 8, save: 6, cancel: 6 };
@@ -262,6 +306,12 @@ function drawAny(dice: Dice): Weather {
         offline: 2,
       }),
     },
+    operations: { transfer: 2, note: 1, order: 1, signal: 1 },
+    lanes: 0.2,
+    ids: 0,
+    deadlines: 0.1,
+    lookUp: dice.pick([0, 0, SECOND]),
+    skew: dice.pick([0, 3 * HOUR, -3 * HOUR]),
     jump: dice.pick([SECOND, 40 * SECOND, 10 * MINUTE, 3 * HOUR, 100 * HOUR]),
     freeze: dice.pick([SECOND, 20 * SECOND, 2 * MINUTE, 2 * MINUTE, HOUR]),
   };

@@ -243,6 +243,19 @@ describe("signOut", () => {
     expect(browser.server.calls).toHaveLength(1);
   });
 
+  test("of somebody else, heard from another tab, does not bring a session back that is over here", async () => {
+    const browser = createBrowser();
+    const one = browser.open({ operations, owner: () => "ada" });
+    const two = browser.open({ operations, owner: () => "bob" });
+    await browser.clock.until(one.operation("transfer", { amount: 1 }, order).save());
+    one.start();
+    await browser.clock.until(one.signOut());
+    await browser.clock.until(two.counts());
+    await browser.clock.until(two.signOut());
+    await browser.clock.advance("1h");
+    expect(browser.server.calls).toHaveLength(0);
+  });
+
   test("with purge leaves nothing of his, and nothing is written back", async () => {
     const { owner, session } = createSession();
     const app = createTestSdk({ operations, owner });

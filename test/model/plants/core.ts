@@ -1,20 +1,7 @@
-/** A bug that somebody might make, as a change of the sources. */
-export interface Plant {
-  readonly name: string;
-  /** Which invariants may find it. */
-  readonly breaks: readonly string[];
-  readonly changes: readonly Change[];
-}
+import type { Plant } from "./plant.js";
 
-/** One change; what is replaced has to stand in the file exactly once. */
-export interface Change {
-  /** Below `src`. */
-  readonly file: string;
-  readonly find: string;
-  readonly replace: string;
-}
-
-export const plants: readonly Plant[] = [
+/** In the rules of the core. */
+export const inTheCore: readonly Plant[] = [
   {
     name: "key re-minted on restart",
     breaks: ["I2", "I3"],
@@ -25,29 +12,6 @@ export const plants: readonly Plant[] = [
         replace: `if (mint === "never") return record;
           if (record.history.at(-1)?.verdict === "abandoned") return rekey(record, event.mint(mint), event.at);
           if (isUncertain(record)) return record;`,
-      },
-    ],
-  },
-  {
-    name: "record after send",
-    breaks: ["I1"],
-    changes: [
-      {
-        file: "client/recorder.ts",
-        find: "let inserted = await this.#insert(recording);",
-        replace: `if (recording.record.mark) void this.#parts.worker.run(recording.record.id, { ...recording.record, seq: 0, rev: 0 });
-          let inserted = await this.#insert(recording);`,
-      },
-    ],
-  },
-  {
-    name: "settle on headers",
-    breaks: ["success"],
-    changes: [
-      {
-        file: "client/attempt.ts",
-        find: "const body = await response.arrayBuffer();",
-        replace: "const body = await response.arrayBuffer().catch(() => new ArrayBuffer(0));",
       },
     ],
   },
@@ -70,27 +34,6 @@ export const plants: readonly Plant[] = [
         file: "core/decisions.ts",
         find: 'if (record.sentAt !== undefined || isUncertain(record)) throw new MisuseError("already_sent", { record });',
         replace: "",
-      },
-    ],
-  },
-  {
-    name: "owner switched while credentials are fetched",
-    breaks: ["I9"],
-    changes: [{ file: "client/worker.ts", find: "          owners.mayAct(owner) &&\n", replace: "" }],
-  },
-  {
-    name: "Retry-After lost on restart",
-    breaks: ["Retry-After"],
-    changes: [
-      {
-        file: "client/drain.ts",
-        find: 'states: ["blocked" as const]',
-        replace: 'states: ["blocked" as const, "pending" as const]',
-      },
-      {
-        file: "client/drain.ts",
-        find: 'records.filter(({ blockedBy }) => blockedBy === "credentials")',
-        replace: 'records.filter(({ state, blockedBy }) => state === "pending" || blockedBy === "credentials")',
       },
     ],
   },
@@ -129,7 +72,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: "late uncertainty dropped with a lost lease",
-    breaks: ["I5", "I2"],
+    breaks: ["I5", "I2", "I6"],
     changes: [
       {
         file: "core/transition.ts",
@@ -151,6 +94,78 @@ export const plants: readonly Plant[] = [
         file: "core/answer.ts",
         find: 'if (verdict.speaks || !uncertain) return settle(known, "rejected"',
         replace: 'if (verdict.speaks || known) return settle(known, "rejected"',
+      },
+    ],
+  },
+  {
+    name: "discarded in flight",
+    breaks: ["decided", "I1"],
+    changes: [
+      {
+        file: "core/decisions.ts",
+        find: `  refuseInFlight(record, event.at);
+  const ended = isUncertain(record)`,
+        replace: "  const ended = isUncertain(record)",
+      },
+    ],
+  },
+  {
+    name: "reconciled in flight",
+    breaks: ["decided", "I1"],
+    changes: [
+      {
+        file: "core/decisions.ts",
+        find: `  refuseInFlight(record, event.at);
+  const ended =
+    event.outcome`,
+        replace: `  const ended =
+    event.outcome`,
+      },
+    ],
+  },
+  {
+    name: "adopted in flight",
+    breaks: ["decided", "I9", "I8"],
+    changes: [
+      {
+        file: "core/decisions.ts",
+        find: 'if (isInFlight(record)) throw new MisuseError("in_flight", { record });',
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "sent after its deadline",
+    breaks: ["deadline"],
+    changes: [
+      {
+        file: "core/moves.ts",
+        find: "if (at >= (record.deadline ?? Number.POSITIVE_INFINITY)) return false;",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "the intent freed though the outcome is unknown",
+    breaks: ["I3"],
+    changes: [
+      {
+        file: "core/record.ts",
+        find: `    case "unresolved":
+      return record.resolution === undefined;
+    default:`,
+        replace: "    default:",
+      },
+    ],
+  },
+  {
+    name: "a new key after 410 though the old one is uncertain",
+    breaks: ["I2"],
+    changes: [
+      {
+        file: "core/answer.ts",
+        find: "if (isUncertain(record) || record.renewed || !isOurs(record)) {",
+        replace: "if (record.renewed || !isOurs(record)) {",
       },
     ],
   },
