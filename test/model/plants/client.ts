@@ -106,11 +106,6 @@ export const inTheClient: readonly Plant[] = [
     ],
   },
   {
-    name: "reconcile hook answers for later attempts",
-    breaks: ["reconciled"],
-    changes: [{ file: "client/delivery.ts", find: " && standing.attempts === record.attempts", replace: "" }],
-  },
-  {
     name: "leases of the living relieved",
     breaks: ["I7"],
     changes: [

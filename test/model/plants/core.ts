@@ -28,7 +28,7 @@ export const inTheCore: readonly Plant[] = [
   },
   {
     name: "cancel after send",
-    breaks: ["I5"],
+    breaks: ["I5", "I1"],
     changes: [
       {
         file: "core/decisions.ts",
