@@ -2,7 +2,6 @@
 
 export { type Define, del, patch, post, put } from "./client/define.js";
 export type { ResumeReport } from "./client/drain.js";
-export type { SdkEvents } from "./client/events.js";
 export type { SdkFetch, SdkFetchInit } from "./client/fetch.js";
 export type { WriteRequest } from "./client/fetch-look.js";
 export type { IntentOf, Only } from "./client/fetch-scope.js";
@@ -11,6 +10,7 @@ export type { Snapshot } from "./client/live.js";
 export type { PendingList } from "./client/pending.js";
 export type { Outcome } from "./client/result.js";
 export type { StorageStatus } from "./client/room.js";
+export type { SdkEvents } from "./client/sdk-events.js";
 export type {
   CallArguments,
   IntentReference,
@@ -20,6 +20,16 @@ export type {
   ResumeOptions,
   Sdk,
 } from "./client/sdk-interface.js";
+export type {
+  AttemptEnd,
+  AttemptObserver,
+  CallObserver,
+  ObservedAttempt,
+  ObservedCall,
+  ObservedSdk,
+  Observer,
+  Telemetry,
+} from "./client/telemetry.js";
 export type {
   AnyDefinition,
   AttemptContext,

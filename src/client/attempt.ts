@@ -24,6 +24,8 @@ export interface AttemptEnvironment {
   readonly provesUnsent: (error: unknown) => boolean;
   /** The origin to which `headers()` applies. */
   readonly baseOrigin: string | undefined;
+  /** Headers that tell where the attempt stands in a trace: the request's own go before them. */
+  readonly traced: Headers | undefined;
   /** Headers of the call that were not kept; absent after a restart. */
   readonly transient: Headers | undefined;
   /** Options of the call to `fetch` that made it; absent after a restart. */

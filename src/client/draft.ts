@@ -111,7 +111,7 @@ export function createDraft(input: unknown, call: CallOptions, context: DraftCon
 }
 
 /** The record of a draft, as it stands before anyone works on it. A store gives it its `seq`. */
-export function createRecord(draft: Draft, now: number, random: Random): WholeRecord {
+export function createRecord(draft: Draft, now: number, random: Random, traceparent?: string): WholeRecord {
   const { operation, owner, intent } = draft;
   const { retention, dedupes, keyLength } = operation.terms(draft.request.method, draft.request.url);
   if (retention === undefined) bad("`retention` is missing: how long does the API remember an idempotency key?");
@@ -145,6 +145,7 @@ export function createRecord(draft: Draft, now: number, random: Random): WholeRe
       firstSent: operation.profile?.firstSentHeader?.toLowerCase(),
     },
     deadline: draft.deadline === undefined ? undefined : now + draft.deadline,
+    traceparent,
     reissueOf: undefined,
   };
   return newRecord(beginning, now);

@@ -8,6 +8,8 @@ export interface Asking {
   readonly operation: ResolvedOperation;
   /** The origin to which `headers()` applies. */
   readonly baseOrigin: string | undefined;
+  /** Headers that tell where an attempt stands in a trace: all others go before them. */
+  readonly traced?: Headers | undefined;
   /** Headers of the call that were not kept. */
   readonly transient?: Headers | undefined;
   readonly url: string;
@@ -16,9 +18,10 @@ export interface Asking {
 
 /** Kept headers, those of the call, and fresh credentials; `null` where there are none. */
 export async function headersFor(record: OperationRecord, asking: Asking): Promise<Headers | null> {
-  const { operation, baseOrigin, transient, url, signal } = asking;
+  const { operation, baseOrigin, traced, transient, url, signal } = asking;
   const { request, owner, name, id } = record;
-  const headers = new Headers(request.headers);
+  const headers = new Headers(traced);
+  for (const [of, value] of Object.entries(request.headers)) headers.set(of, value);
   const isBase = record.origin === baseOrigin;
   merge(headers, transient);
   if (operation.headers && isBase) {

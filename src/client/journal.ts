@@ -15,6 +15,7 @@ import type {
 import { bad, closedError } from "./checks.js";
 import type { Emitter } from "./events.js";
 import type { Live } from "./live.js";
+import type { Observers } from "./observers.js";
 import type { ResolvedOptions } from "./options.js";
 import type { Channel, Message, Platform } from "./platform-port.js";
 
@@ -35,6 +36,7 @@ export class Journal {
   readonly #options: ResolvedOptions;
   readonly #platform: Platform;
   readonly #emitter: Emitter;
+  readonly #observers: Observers;
   readonly #lives = new Map<string, readonly Live[]>();
   readonly #news = new Set<NewsListener>();
   #store: Store | undefined;
@@ -51,10 +53,11 @@ export class Journal {
   /** Called when another tab has left an operation to whoever comes first. */
   onFree: (id: string) => void = () => {};
 
-  constructor(options: ResolvedOptions, platform: Platform, emitter: Emitter) {
+  constructor(options: ResolvedOptions, platform: Platform, emitter: Emitter, observers: Observers) {
     this.#options = options;
     this.#platform = platform;
     this.#emitter = emitter;
+    this.#observers = observers;
   }
 
   /**
@@ -73,7 +76,7 @@ export class Journal {
 
   async #open(): Promise<Store> {
     const { name, clock, seal, store } = this.#options;
-    this.#store ??= sealedBy(seal, store ?? this.#platform.defaultStore());
+    this.#store ??= this.#observers.store(sealedBy(seal, store ?? this.#platform.defaultStore()));
     await this.#store.open({ name, clock });
     this.#line();
     this.#noticeReset(this.#store);

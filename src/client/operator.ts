@@ -8,6 +8,7 @@ import { unknownOperation, waitOption } from "./checks.js";
 import type { Emitter } from "./events.js";
 import type { Journal } from "./journal.js";
 import { createSnapshot, isSameSnapshot, type Live, type Snapshot } from "./live.js";
+import type { Observers } from "./observers.js";
 import type { ResolvedOptions } from "./options.js";
 import type { Owners } from "./owners.js";
 import type { Platform } from "./platform-port.js";
@@ -28,6 +29,7 @@ export interface OperatorParts {
   readonly waiting: Waiting;
   readonly worker: Worker;
   readonly emitter: Emitter;
+  readonly observers: Observers;
 }
 
 /** What handles do: record, send, wait, look. */
@@ -43,8 +45,8 @@ export class Operator {
   }
 
   save(live: Live, { tx }: SaveOptions): Promise<OperationRecord> {
-    const { recorder } = this.#parts;
-    return tx === undefined ? recorder.save(live) : recorder.saveWithin(live, tx);
+    const { recorder, observers } = this.#parts;
+    return observers.call("save", live, () => (tx === undefined ? recorder.save(live) : recorder.saveWithin(live, tx)));
   }
 
   async send(live: Live, options: SendOptions): Promise<SendResult> {
@@ -159,7 +161,7 @@ export class Operator {
 
   /** Records, drives and waits until the operation is over or the waiting is. */
   async drive(live: Live, { signal, wait: asked }: SendOptions): Promise<OperationRecord> {
-    const { waiting, worker } = this.#parts;
+    const { waiting, worker, observers } = this.#parts;
     const operation = live.draft?.operation ?? worker.operationOf(live.record ?? { name: "" });
     const wait = asked === undefined ? operation.wait : waitOption(asked, "wait");
     signal?.throwIfAborted();
@@ -168,7 +170,9 @@ export class Operator {
     try {
       const late = (): PendingError =>
         new PendingError("pending", { id: live.id, record: live.record, detail: `no outcome within ${wait} ms` });
-      return await waiting.until((ending) => this.#settle(live, ending), signal, wait, late);
+      return await observers.call("send", live, () =>
+        waiting.until((ending) => this.#settle(live, ending), signal, wait, late),
+      );
     } finally {
       live.waiting--;
     }

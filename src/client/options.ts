@@ -20,6 +20,7 @@ import {
   wholeNumber,
 } from "./checks.js";
 import type { Platform } from "./platform-port.js";
+import type { Telemetry } from "./telemetry.js";
 import type {
   AnyDefinition,
   HeadersProvider,
@@ -88,6 +89,7 @@ export interface ResolvedOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: (entry: LogEntry) => void;
+  readonly telemetry: readonly Telemetry[];
   readonly operations: ReadonlyMap<string, ResolvedOperation>;
   /** Resolves an operation that is not declared: one of another deploy, or of `fetch`. */
   readonly undeclared: (name: string) => ResolvedOperation;
@@ -98,7 +100,7 @@ export const shared = "retention profile retry attemptTimeout wait maxBody heade
 const own =
   "body result error intent key keepHeaders ignoreHeaders onIntentMismatch conflict unprocessable settled reconcile";
 export const ofSdk =
-  "name baseUrl operations owner discover keepFor rememberIntents maxPending concurrency store seal fetch clock random log";
+  "name baseUrl operations owner discover keepFor rememberIntents maxPending concurrency store seal fetch clock random log telemetry";
 
 const MAX_BODY = 4 * 1024 * 1024;
 const DAY = 86_400_000;
@@ -148,6 +150,7 @@ export function resolveOptions(
     clock: objectWith(options.clock, "clock", "now sleep") ?? platform.clock,
     random: functionOption(options.random, "random") ?? platform.random,
     log: quiet(functionOption(options.log, "log")),
+    telemetry: telemetry(options.telemetry),
     operations: new Map(entries),
     undeclared: (of: string) => ({
       ...undeclared,
@@ -239,6 +242,12 @@ function shortest(profile: Profile | undefined): number | undefined {
 
 const ms = (length: Duration | undefined): number | undefined =>
   length === undefined ? undefined : toMs(length, "retention");
+
+function telemetry(given: SdkOptions["telemetry"] = []): readonly Telemetry[] {
+  const all = [given].flat();
+  for (const one of all) objectWith(one, "telemetry", "join");
+  return all;
+}
 
 /** A log that fails must not stop what it tells of. */
 function quiet(log: SdkOptions["log"]): ResolvedOptions["log"] {

@@ -1,5 +1,6 @@
 import type { Random } from "../core/random.js";
 import type { Channel, Clock, Message, Store } from "../store.js";
+import type { Telemetry } from "./telemetry.js";
 
 export type { Channel, Message } from "../store.js";
 
@@ -17,6 +18,8 @@ export interface Holder {
 export interface Platform {
   readonly clock: Clock;
   readonly random: Random;
+  /** Who follows every Sdk of this platform. */
+  readonly telemetry: readonly Telemetry[];
   /** The most attempts at once, unless told otherwise. */
   readonly concurrency: number;
   /** How often to look for other processes' work, in milliseconds. */

@@ -1,6 +1,6 @@
 import { comparableBytes, differingFields, sameRequest } from "../core/compare.js";
 import { mintUuid } from "../core/key.js";
-import { holdsIntent, isSettled, type OperationRecord } from "../core/record.js";
+import { holdsIntent, isSettled, type OperationRecord, type WholeRecord } from "../core/record.js";
 import { CanceledError, MisuseError, StoreError } from "../errors.js";
 import type { CallerTransaction, Inserted } from "../store.js";
 import { bad, closedError } from "./checks.js";
@@ -9,6 +9,7 @@ import { createRecord, type Draft } from "./draft.js";
 import type { Gate } from "./gate.js";
 import type { Journal } from "./journal.js";
 import { Live } from "./live.js";
+import type { Observers } from "./observers.js";
 import type { ResolvedOptions } from "./options.js";
 import type { Owners } from "./owners.js";
 import type { Platform } from "./platform-port.js";
@@ -24,6 +25,7 @@ export interface RecorderParts {
   readonly owners: Owners;
   readonly gate: Gate;
   readonly worker: Worker;
+  readonly observers: Observers;
 }
 
 /** How soon, and how long, to look whether a caller's transaction was committed, in milliseconds. */
@@ -119,13 +121,14 @@ export class Recorder {
    *
    * @throws what the transaction throws, StoreError, MisuseError as {@link save}
    */
-  async saveWithin({ draft }: Live, tx: CallerTransaction): Promise<OperationRecord> {
-    const { options, journal } = this.#parts;
+  async saveWithin(live: Live, tx: CallerTransaction): Promise<OperationRecord> {
+    const { draft } = live;
+    const { journal } = this.#parts;
     if (!draft) bad("`tx` is for recording a new operation; this one was attached to");
     if (typeof tx?.query !== "function") bad("`tx` has no method `query(text, values)`");
     this.#check(draft);
-    const fresh = createRecord(draft, options.clock.now(), options.random);
-    const { record, joined } = await journal.insertWithin(tx, fresh, options);
+    const fresh = this.#record(live, draft);
+    const { record, joined } = await journal.insertWithin(tx, fresh, this.#parts.options);
     if (joined) await this.#compare(draft, record, joined);
     else void this.#confirm(record.id);
     return record;
@@ -187,9 +190,9 @@ export class Recorder {
   }
 
   #begin(live: Live, draft: Draft, key: string): Recording {
-    const { options, gate, worker, platform, owners } = this.#parts;
+    const { gate, worker, platform, owners } = this.#parts;
     this.#check(draft);
-    const fresh = createRecord(draft, options.clock.now(), options.random);
+    const fresh = this.#record(live, draft);
     const atOnce = live.wanted && draft.lane === undefined && !platform.isOffline() && owners.mayAct(draft.owner);
     const entered = atOnce && gate.tryEnter(draft.origin);
     const doubts = this.#doubts.take(key);
@@ -202,6 +205,11 @@ export class Recorder {
     }
     if (!draft.mintedId) this.#doubts.name(recording.record);
     return recording;
+  }
+
+  #record(live: Live, draft: Draft): WholeRecord {
+    const { options, observers } = this.#parts;
+    return createRecord(draft, options.clock.now(), options.random, observers.traceparent(live));
   }
 
   #giveUp({ draft, record, entered }: Recording): void {

@@ -2,11 +2,11 @@ import type { Duration } from "../core/durations.js";
 import type { OperationRecord, State } from "../core/record.js";
 import type { Counts, ResealReport } from "../store.js";
 import type { ResumeReport } from "./drain.js";
-import type { SdkEvents } from "./events.js";
 import type { SdkFetch } from "./fetch.js";
 import type { OperationHandle } from "./handle.js";
 import type { PendingList } from "./pending.js";
 import type { StorageStatus } from "./room.js";
+import type { SdkEvents } from "./sdk-events.js";
 import type { AnyDefinition, CallOptions, Operations, TypesOf } from "./types.js";
 
 /** The arguments that follow an operation's name: the body unless it may be absent, the intent where it is required. */

@@ -4,6 +4,7 @@ import type { ApiReader, Finding, Profile } from "../core/profile.js";
 import type { Random } from "../core/random.js";
 import type { OperationRecord } from "../core/record.js";
 import type { CallerTransaction, Clock, Seal, Store } from "../store.js";
+import type { Telemetry } from "./telemetry.js";
 
 /** A value, or a promise of one. */
 export type Awaitable<T> = T | PromiseLike<T>;
@@ -177,6 +178,8 @@ export interface SdkOptions<Ops extends Operations = Operations> extends SharedO
   readonly random?: Random | undefined;
   /** @defaultValue silent */
   readonly log?: ((entry: LogEntry) => void) | undefined;
+  /** Who follows its work: see `samekey/telemetry`. */
+  readonly telemetry?: Telemetry | readonly Telemetry[] | undefined;
 }
 
 /** Options of one call. */

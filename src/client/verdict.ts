@@ -1,8 +1,9 @@
 import { backoff } from "../core/backoff.js";
 import { type Answer, classify, type Verdict } from "../core/classify.js";
+import type { EventOf } from "../core/event.js";
 import { fraction } from "../core/random.js";
 import type { OperationRecord } from "../core/record.js";
-import type { Mint, OperationEvent } from "../core/transition.js";
+import type { Mint } from "../core/transition.js";
 import { type AttemptResult, requestOf } from "./attempt.js";
 import type { ResolvedOperation, ResolvedOptions } from "./options.js";
 
@@ -18,6 +19,9 @@ export interface Circumstances {
   readonly waiting: boolean;
 }
 
+/** How an attempt ended, as its record is told. */
+export type Ended = EventOf<"unsent"> | EventOf<"answer">;
+
 /** What an attempt's end means for its record. */
 export function eventOf(
   record: OperationRecord,
@@ -25,7 +29,7 @@ export function eventOf(
   result: AttemptResult,
   options: ResolvedOptions,
   { startedAt, serverAt, mint, waiting }: Circumstances,
-): OperationEvent {
+): Ended {
   const at = options.clock.now();
   const verdict = judge(record, result, operation, options, at);
   const isUnsent = result.signal.kind === "unsent";

@@ -1,25 +1,23 @@
 import pRetry from "p-retry";
 import { faultPoint } from "../core/fault-point.js";
 import { mintUuid } from "../core/key.js";
-import { isTimely } from "../core/moves.js";
 import { hasOutcome, isDue, isHeld, isSettled, type OperationRecord } from "../core/record.js";
 import { type Mint, transition } from "../core/transition.js";
 import { PendingError } from "../errors.js";
-import { type AttemptResult, attempt } from "./attempt.js";
 import { Deadlines } from "./deadlines.js";
 import { deliver } from "./delivery.js";
 import type { Diagnosis } from "./diagnosis.js";
 import type { Discovery } from "./discovery.js";
+import { type ExchangeParts, exchange } from "./exchange.js";
 import type { Gate } from "./gate.js";
-import type { Journal } from "./journal.js";
-import { LEASE, type Leases } from "./leases.js";
-import type { ResolvedOperation, ResolvedOptions } from "./options.js";
-import { type Origins, OUTAGE } from "./origins.js";
-import type { Owners } from "./owners.js";
-import type { Holder, Platform } from "./platform-port.js";
+import { LEASE } from "./leases.js";
+import type { Observers } from "./observers.js";
+import type { ResolvedOperation } from "./options.js";
+import { OUTAGE } from "./origins.js";
+import type { Holder } from "./platform-port.js";
 import { isOver } from "./result.js";
 import { Sleepers } from "./sleepers.js";
-import { eventOf, nameOf } from "./verdict.js";
+import { nameOf } from "./verdict.js";
 
 /** No sleep is longer, so that a clock that jumps or a machine that was asleep is noticed. */
 const SLICE = 3_600_000;
@@ -30,19 +28,12 @@ const PAUSE = 200;
 const RECHECK = 1_000;
 
 /** What the worker is built from. */
-export interface WorkerParts {
-  readonly options: ResolvedOptions;
-  readonly platform: Platform;
-  readonly journal: Journal;
-  readonly leases: Leases;
+export interface WorkerParts extends ExchangeParts {
+  readonly observers: Observers;
   readonly diagnosis: Diagnosis;
   readonly discovery: Discovery;
-  readonly owners: Owners;
-  readonly origins: Origins;
   readonly gate: Gate;
   readonly holder: Holder;
-  readonly fetch: typeof globalThis.fetch;
-  readonly baseOrigin: () => string | undefined;
 }
 
 /** Tells p-retry to come round again; the judgement was made by `transition`. */
@@ -121,7 +112,7 @@ export class Worker {
     const claim = { type: "claim", at, serverAt, holder: holder.id, length: LEASE, hook } as const;
     const claimed = transition(discovery.shorten(record), claim);
     if (claimed.state !== "pending" || claimed.fence === record.fence) return claimed;
-    return transition(claimed, { type: "begin", at, serverAt, mint: this.#mint(at) });
+    return transition(claimed, { type: "begin", at, serverAt, mint: this.#mint });
   }
 
   /** An attempt is under way here, whatever its lease says (a clock that jumps forward ends them all), or none may be. */
@@ -279,45 +270,22 @@ export class Worker {
   }
 
   async #attempt(record: OperationRecord, controller: AbortController): Promise<OperationRecord> {
-    const { options, platform, journal, leases, owners, origins, gate } = this.#parts;
-    const { clock } = options;
-    const operation = this.operationOf(record);
-    const startedAt = clock.now();
-    const waits = (): boolean => journal.livesOf(record.id).some(({ waiting }) => waiting > 0);
-    let result: AttemptResult;
+    const { options, journal, observers, gate } = this.#parts;
     this.#underWay.add(record.id);
-    try {
-      result = await attempt(record, {
-        operation,
-        fetch: this.#parts.fetch,
-        clock,
-        deadline: (ms, late) => this.#deadlines.set(ms, late),
-        seesRedirects: platform.seesRedirects,
-        provesUnsent: platform.provesUnsent,
-        baseOrigin: this.#parts.baseOrigin(),
-        transient: this.#transientOf(record),
-        hints: journal.livesOf(record.id).find(({ draft }) => draft?.hints)?.draft?.hints,
-        mayBeSent: ({ owner }) =>
-          !this.closed &&
-          !controller.signal.aborted &&
-          owners.mayAct(owner) &&
-          leases.lasts(record) &&
-          isTimely(record, clock.now(), this.serverTime(record)),
-        controller,
-      });
-    } catch (error) {
-      result = { signal: { kind: "thrown" }, health: "unknown", error };
-    }
+    const context = {
+      parts: this.#parts,
+      operation: this.operationOf(record),
+      deadlines: this.#deadlines,
+      controller,
+      isClosed: () => this.closed,
+      serverTime: () => this.serverTime(record),
+      mint: this.#mint,
+    };
+    const isBase = record.origin === this.#parts.baseOrigin();
+    const { result, event } = await observers.attempt(record, journal.livesOf(record.id), isBase, (scope) =>
+      exchange(record, context, scope),
+    );
     this.#underWay.delete(record.id);
-    const at = clock.now();
-    if (result.serverDate !== undefined) origins.learnClock(record.origin, result.serverDate, at);
-    const serverAt = this.serverTime(record);
-    const event = eventOf(record, operation, result, options, {
-      startedAt,
-      serverAt,
-      mint: this.#mint(at),
-      waiting: waits(),
-    });
     FAULT: faultPoint("settle:before");
     // Started before the slot is given back, so that the next claim can share the write's transaction.
     const writing = this.#insist(() => journal.change(record.id, event, record));
@@ -337,12 +305,6 @@ export class Worker {
     void this.#parts.diagnosis.consider(after);
     await this.#advance(after);
     return after;
-  }
-
-  /** Headers of the call that are not kept. They are its owner's, and not for whoever has adopted the operation. */
-  #transientOf({ id, owner }: OperationRecord): Headers | undefined {
-    const lives = this.#parts.journal.livesOf(id);
-    return lives.find(({ draft }) => draft?.transient && draft.owner === owner)?.draft?.transient;
   }
 
   /** What an answer said is not lost to a store that fails once. */
@@ -392,9 +354,10 @@ export class Worker {
     return operations.get(name) ?? undeclared(name);
   }
 
-  #mint(now: number): Mint {
-    return (version) => mintUuid(version, now, this.#parts.options.random);
-  }
+  readonly #mint: Mint = (version) => {
+    const { clock, random } = this.#parts.options;
+    return mintUuid(version, clock.now(), random);
+  };
 }
 
 function closing(): DOMException {

@@ -3,7 +3,18 @@ import type { OperationRecord, WholeRecord } from "./record.js";
 /** What an operation begins with. */
 export type Beginning = Pick<
   OperationRecord,
-  "id" | "key" | "name" | "intent" | "owner" | "lane" | "origin" | "request" | "wire" | "deadline" | "reissueOf"
+  | "id"
+  | "key"
+  | "name"
+  | "intent"
+  | "owner"
+  | "lane"
+  | "origin"
+  | "request"
+  | "wire"
+  | "deadline"
+  | "traceparent"
+  | "reissueOf"
 >;
 
 /** An operation that is due at once, and nobody has worked on. A store gives it its `seq`. */
@@ -48,7 +59,7 @@ export function newRecord(beginning: Beginning, at: number): WholeRecord {
     resolution: undefined,
     settledAt: undefined,
     delivered: false,
-    traceparent: undefined,
+    traceparent: beginning.traceparent,
     reissueOf: beginning.reissueOf,
   };
 }

@@ -196,6 +196,7 @@ export interface OperationRecord {
   readonly settledAt?: number | undefined;
   /** The operation's `settled` hook has had it (or there is none). */
   readonly delivered: boolean;
+  /** Where the call that recorded it stood in a trace, as W3C Trace Context writes it. */
   readonly traceparent?: string | undefined;
   readonly reissueOf?: string | undefined;
 }

@@ -39,11 +39,11 @@ export function successorOf(
   record: OperationRecord,
   { id, key, at }: { readonly id: string; readonly key: string; readonly at: number },
 ): NewRecord {
-  const { name, intent, owner, lane, origin, request, wire } = record;
+  const { name, intent, owner, lane, origin, request, wire, traceparent } = record;
   const next = { ...withKey(wire, key), mint: wire.mint === "never" ? "v7" : wire.mint };
   const reissueOf = record.id;
   return newRecord(
-    { id, key, name, intent, owner, lane, origin, request, wire: next, deadline: undefined, reissueOf },
+    { id, key, name, intent, owner, lane, origin, request, wire: next, deadline: undefined, traceparent, reissueOf },
     at,
   );
 }

@@ -13,6 +13,7 @@ import { provesUnsent } from "./unsent.js";
 export const commonPlatform: Platform = {
   clock: realClock,
   random: secureRandom,
+  telemetry: [],
   concurrency: 6,
   pollEvery: 30_000,
   seesRedirects: false,

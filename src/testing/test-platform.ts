@@ -28,6 +28,7 @@ export class TestDevice {
     return {
       clock,
       random,
+      telemetry: [],
       concurrency: 32,
       pollEvery: 60_000,
       seesRedirects: true,

@@ -152,6 +152,7 @@ export class Client {
     return {
       clock,
       random: this.#dice.fork("random").bytes,
+      telemetry: [],
       concurrency: 4,
       pollEvery: platform.pollEvery,
       seesRedirects: platform.seesRedirects,

@@ -1,0 +1,126 @@
+import type { OperationRecord } from "../core/record.js";
+import type { Store } from "../store.js";
+import type { Live } from "./live.js";
+import type {
+  AttemptEnd,
+  AttemptObserver,
+  CallObserver,
+  ObservedCall,
+  ObservedSdk,
+  Observer,
+  Telemetry,
+} from "./telemetry.js";
+import type { LogEntry } from "./types.js";
+
+/** What every observer answered for one call. */
+type Calls = readonly (CallObserver | undefined)[];
+
+/** Where an observed attempt is made. */
+export interface AttemptScope {
+  readonly headers: Headers;
+  /** Calls `work` in the context of the attempt. */
+  run<T>(work: () => T): T;
+}
+
+/** Tells all who watch an sdk; one that throws is logged and harms nobody. */
+export class Observers {
+  readonly #log: (entry: LogEntry) => void;
+  readonly #all: readonly Observer[];
+  readonly #calls = new WeakMap<Live, Calls>();
+
+  constructor(telemetry: readonly Telemetry[], sdk: ObservedSdk, log: (entry: LogEntry) => void) {
+    this.#log = log;
+    this.#all = telemetry.flatMap((one) => this.#safely(() => one.join(sdk)) ?? []);
+  }
+
+  #safely<T>(work: () => T): T | undefined {
+    try {
+      return work();
+    } catch (cause) {
+      this.#log({ level: "error", message: "telemetry failed", cause });
+      return undefined;
+    }
+  }
+
+  store(store: Store): Store {
+    return this.#all.reduce((inner, observer) => this.#safely(() => observer.onStore?.(inner)) ?? inner, store);
+  }
+
+  /** Follows a call of the program's, from its beginning to its end. */
+  async call(kind: ObservedCall["kind"], live: Live, work: () => Promise<OperationRecord>): Promise<OperationRecord> {
+    if (this.#all.length === 0) return work();
+    const operation = live.draft?.operation.name ?? live.record?.name;
+    const calls = this.#all.map((observer) => this.#safely(() => observer.onCall?.({ kind, operation })));
+    const end = (record: OperationRecord | undefined, error?: unknown): void => {
+      for (const call of calls) this.#safely(() => call?.end(record, error));
+    };
+    // Of several that wait for one operation, the first has its attempts made.
+    if (live.waiting === 1 || !this.#calls.has(live)) this.#calls.set(live, calls);
+    try {
+      const record = await work();
+      end(record);
+      return record;
+    } catch (error) {
+      end(live.record, error);
+      throw error;
+    }
+  }
+
+  /** What is kept with the record that a call makes. */
+  traceparent(live: Live): string | undefined {
+    return this.#calls.get(live)?.find((call) => call?.traceparent !== undefined)?.traceparent;
+  }
+
+  /** Follows one attempt. `make` never rejects. */
+  async attempt<Made extends { readonly ended: AttemptEnd }>(
+    record: OperationRecord,
+    lives: readonly Live[],
+    isBase: boolean,
+    make: (scope?: AttemptScope) => Promise<Made>,
+  ): Promise<Made> {
+    if (this.#all.length === 0) return make();
+    const calls = lives.map((live) => this.#calls.get(live)).find((found) => found !== undefined);
+    const watching = this.#all.flatMap(
+      (observer, i) => this.#safely(() => observer.onAttempt?.({ record, call: calls?.[i], isBase })) ?? [],
+    );
+    if (watching.length === 0) return make();
+    const headers = new Headers();
+    for (const one of watching) {
+      this.#safely(() => {
+        for (const [name, value] of Object.entries(one.headers ?? {})) headers.set(name, value);
+      });
+    }
+    const run = <T>(work: () => T): T => watching.reduceRight((inner, one) => this.#nested(one, inner), work)();
+    const made = await run(() => make({ headers, run }));
+    for (const one of watching) this.#safely(() => one.end(made.ended));
+    return made;
+  }
+
+  /** `work` within an observer's context: called once, whatever the observer does, and what it throws is passed on. */
+  #nested<T>(observer: AttemptObserver, work: () => T): () => T {
+    return () => {
+      let done: { readonly answer: T } | { readonly fault: unknown } | undefined;
+      const once = (): T => {
+        try {
+          const answer = work();
+          done = { answer };
+          return answer;
+        } catch (fault) {
+          done = { fault };
+          throw fault;
+        }
+      };
+      try {
+        observer.run?.(once);
+      } catch (cause) {
+        if (!done || !("fault" in done))
+          this.#safely(() => {
+            throw cause;
+          });
+      }
+      if (!done) return work();
+      if ("fault" in done) throw done.fault;
+      return done.answer;
+    };
+  }
+}
