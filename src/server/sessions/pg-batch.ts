@@ -19,6 +19,24 @@ export interface BatchResult {
 }
 
 /**
+ * Several statements in one flush, with one Sync behind them: where one fails, those after it are not run. It is what `pg`
+ * documents as a "submittable", an object that it hands its connection to, as it does with pg-cursor.
+ */
+export interface PgBatch {
+  /** How many statements went through. */
+  readonly done: number;
+  /** @throws what the database or `pg` says; {@link done} tells of which statement */
+  run(): Promise<readonly BatchResult[]>;
+}
+
+type Batches = new (connection: Connection, statements: readonly Statement[], ahead: readonly Statement[]) => PgBatch;
+
+/** A class of queries that `pg` has. */
+interface QueryClass {
+  readonly prototype: object;
+}
+
+/**
  * The names of what was prepared on a connection; none where nothing may be, as its session is not its own. A pooler that
  * hands sessions around tells its clients a pid that is no backend's.
  */
@@ -26,99 +44,126 @@ const prepared = new WeakMap<Connection, Set<string> | undefined>();
 
 const whose: Statement = { text: "SELECT pg_backend_pid()" };
 
+/** By the class of queries that the connection's own `pg` has: there may be several. */
+const classes = new WeakMap<QueryClass, Batches>();
+
+/** @param ahead - to be prepared now, besides the statements themselves, where they can and are not yet */
+export function pgBatch(
+  connection: Connection,
+  statements: readonly Statement[],
+  ahead: readonly Statement[] = [],
+): PgBatch {
+  const query = queryClassOf(connection) as QueryClass;
+  let Batch = classes.get(query);
+  if (Batch === undefined) {
+    Batch = batchesAmong(query);
+    classes.set(query, Batch);
+  }
+  return new Batch(connection, statements, ahead);
+}
+
 /**
- * Several statements in one flush, with one Sync behind them: where one fails, those after it are not run. It is what `pg`
- * documents as a "submittable", an object that it hands its connection to, as it does with pg-cursor.
+ * Where `pg` pipelines it takes its own queries alone, as others might keep a portal open behind which nothing can be
+ * sent. These keep none, and are counted among them.
  */
-export class PgBatch {
-  /** How many statements went through. */
-  done = 0;
-  /** `pg` and what traces it replace this one, to hear of the end. */
-  callback: (error: unknown) => void = () => {};
-  readonly #connection: Connection;
-  readonly #statements: readonly (Statement & { values: unknown[] })[];
-  readonly #unprepared: readonly Named[];
-  readonly #asksWhose: boolean;
-  readonly #results: BatchResult[] = [];
-  #rows: (string | null)[][] = [];
+function batchesAmong(query: QueryClass): Batches {
+  const Base = function base(): void {} as unknown as new () => object;
+  Base.prototype = query.prototype;
 
-  /** @param prepare - to be prepared now, all together, where they can and are not yet */
-  constructor(connection: Connection, statements: readonly Statement[], prepare: readonly Statement[] = []) {
-    this.#connection = connection;
-    const known = prepared.get(connection);
-    this.#unprepared = known ? prepare.filter(isNamed).filter(({ name }) => !known.has(name)) : [];
-    this.#asksWhose = prepare.length > 0 && !prepared.has(connection);
-    this.#statements = (this.#asksWhose ? [...statements, whose] : statements).map(({ name, text, values }) => {
-      const usable = name !== undefined && (known?.has(name) || this.#unprepared.some((one) => one.name === name));
-      return { text, values: values?.map(onTheWire) ?? [], ...(usable && { name }) };
-    });
-  }
+  return class Batch extends Base implements PgBatch {
+    done = 0;
+    /** `pg` and what traces it replace this one, to hear of the end. */
+    callback: (error: unknown) => void = () => {};
+    readonly #connection: Connection;
+    readonly #statements: readonly Statement[];
+    readonly #ahead: readonly Statement[];
+    readonly #asksWhose: boolean;
+    readonly #fresh: string[] = [];
+    readonly #results: BatchResult[] = [];
+    #rows: (string | null)[][] = [];
 
-  /** What tracing shows. */
-  get text(): string {
-    return this.#statements.map(({ text }) => text).join("; ");
-  }
+    constructor(connection: Connection, statements: readonly Statement[], ahead: readonly Statement[]) {
+      super();
+      this.#connection = connection;
+      this.#asksWhose = ahead.length > 0 && !prepared.has(connection);
+      this.#statements = this.#asksWhose ? [...statements, whose] : statements;
+      this.#ahead = ahead;
+    }
 
-  /** @throws what the database or `pg` says; {@link done} tells of which statement */
-  run(): Promise<readonly BatchResult[]> {
-    const connection = this.#connection;
-    return new Promise((resolve, reject) => {
-      this.callback = (error) => (error ? reject(error) : resolve(this.#results));
-      (connection.query as (batch: unknown) => unknown).call(connection, this);
-    });
-  }
+    /** What tracing shows. */
+    get text(): string {
+      return this.#statements.map(({ text }) => text).join("; ");
+    }
 
-  submit(wire: Wire): void {
-    wire.stream.cork?.();
-    try {
-      let unprepared = this.#unprepared;
-      for (const { name, text, values } of this.#statements) {
-        if (name === undefined) wire.parse({ text });
-        else {
-          // Closed first: the program may have prepared something under their names.
-          for (const one of unprepared) wire.close({ type: "S", name: one.name });
-          for (const one of unprepared) wire.parse(one);
-          unprepared = [];
+    run(): Promise<readonly BatchResult[]> {
+      const connection = this.#connection;
+      return new Promise((resolve, reject) => {
+        this.callback = (error) => (error ? reject(error) : resolve(this.#results));
+        (connection.query as (batch: unknown) => unknown).call(connection, this);
+      });
+    }
+
+    submit(wire: Wire): void {
+      const known = prepared.get(this.#connection);
+      wire.stream.cork?.();
+      try {
+        for (const statement of this.#statements) {
+          const values = statement.values?.map(onTheWire) ?? [];
+          if (known && statement.name !== undefined) {
+            this.#prepare(wire, statement, known);
+            wire.bind({ statement: statement.name, values });
+          } else {
+            wire.parse({ text: statement.text });
+            wire.bind({ values });
+          }
+          // Not described: what comes is text, and its order is known.
+          wire.execute({});
         }
-        wire.bind(name === undefined ? { values } : { statement: name, values });
-        // Not described: what comes is text, and its order is known.
-        wire.execute({});
+        if (known) for (const statement of this.#ahead) this.#prepare(wire, statement, known);
+        wire.sync();
+      } finally {
+        wire.stream.uncork?.();
       }
-      wire.sync();
-    } finally {
-      wire.stream.uncork?.();
     }
-  }
 
-  handleDataRow({ fields }: { fields: (string | null)[] }): void {
-    this.#rows.push(fields);
-  }
-
-  handleCommandComplete({ text }: { text: string }): void {
-    this.done += 1;
-    this.#results.push({ rows: this.#rows, command: text });
-    this.#rows = [];
-  }
-
-  handleError(error: unknown): void {
-    this.callback(error);
-  }
-
-  handleReadyForQuery(): void {
-    if (this.#asksWhose) {
-      const { processID } = this.#connection as { processID?: unknown };
-      const isOwn = String(processID) === this.#results.at(-1)?.rows[0]?.[0];
-      prepared.set(this.#connection, isOwn ? new Set() : undefined);
+    #prepare(wire: Wire, { name, text }: Statement, known: ReadonlySet<string>): void {
+      if (name === undefined || known.has(name) || this.#fresh.includes(name)) return;
+      // Closed first: the program may have prepared something under this name.
+      wire.close({ type: "S", name });
+      wire.parse({ name, text });
+      this.#fresh.push(name);
     }
-    for (const { name } of this.#unprepared) prepared.get(this.#connection)?.add(name);
-    this.callback(undefined);
-  }
 
-  handleRowDescription(): void {}
-  handlePortalSuspended(): void {}
-  handleEmptyQuery(): void {}
-  handleCopyInResponse(): void {}
-  handleCopyData(): void {}
+    handleDataRow({ fields }: { fields: (string | null)[] }): void {
+      this.#rows.push(fields);
+    }
+
+    handleCommandComplete({ text }: { text: string }): void {
+      this.done += 1;
+      this.#results.push({ rows: this.#rows, command: text });
+      this.#rows = [];
+    }
+
+    handleError(error: unknown): void {
+      this.callback(error);
+    }
+
+    handleReadyForQuery(): void {
+      if (this.#asksWhose) {
+        const { processID } = this.#connection as { processID?: unknown };
+        const isOwn = String(processID) === this.#results.at(-1)?.rows[0]?.[0];
+        prepared.set(this.#connection, isOwn ? new Set() : undefined);
+      }
+      for (const name of this.#fresh) prepared.get(this.#connection)?.add(name);
+      this.callback(undefined);
+    }
+
+    handleRowDescription(): void {}
+    handlePortalSuspended(): void {}
+    handleEmptyQuery(): void {}
+    handleCopyInResponse(): void {}
+    handleCopyData(): void {}
+  };
 }
 
 /** To be called when something that was prepared is gone. */
@@ -127,22 +172,23 @@ export function forgetPrepared(connection: Connection): void {
 }
 
 /**
- * Whether a connection is one of `pg` that takes batches. Not where it pipelines, which rules out what is not its own, and
- * not where somebody has put a `query` of his own before it, who expects text.
+ * Whether a connection is one of `pg` that takes batches. Not where somebody has put a `query` of his own before it, who
+ * expects text.
  */
 export function takesBatches(connection: Connection): boolean {
-  const { connection: wire, pipeline } = connection as { connection?: Partial<Wire>; pipeline?: boolean };
+  const { connection: wire } = connection as { connection?: Partial<Wire> };
   return (
-    !pipeline &&
     typeof wire?.parse === "function" &&
     typeof wire.sync === "function" &&
-    connection.query === Object.getPrototypeOf(connection).query
+    connection.query === Object.getPrototypeOf(connection).query &&
+    queryClassOf(connection) !== undefined
   );
 }
 
-type Named = Statement & { readonly name: string };
-
-const isNamed = (statement: Statement): statement is Named => statement.name !== undefined;
+function queryClassOf(connection: Connection): QueryClass | undefined {
+  const { Query } = connection.constructor as { Query?: QueryClass };
+  return typeof Query === "function" ? Query : undefined;
+}
 
 function onTheWire(value: unknown): Buffer | string | null {
   if (value === null || value === undefined) return null;

@@ -1,6 +1,6 @@
 import type { Connection, QueryResult } from "../driver.js";
 import { sqlState } from "../failure.js";
-import { forgetPrepared, PgBatch, takesBatches } from "./pg-batch.js";
+import { forgetPrepared, pgBatch, takesBatches } from "./pg-batch.js";
 import {
   beginning,
   beginThenAsk,
@@ -16,6 +16,9 @@ import {
 
 /** invalid_sql_statement_name: it was not prepared on this connection. */
 const unknownStatement = "26000";
+
+const beginStatement: Statement = { name: "samekey_begin", text: beginning(undefined) };
+const commitStatement: Statement = { name: "samekey_commit", text: "COMMIT" };
 
 /** A connection from a pool such as `pg` has. */
 export class PoolSession<C extends Connection> implements Session<C> {
@@ -67,7 +70,7 @@ export class PoolSession<C extends Connection> implements Session<C> {
   async beginAndAsk(question: Statement, last: Statement): Promise<string> {
     if (!takesBatches(this.#connection)) return beginThenAsk(this, question);
     const ask = async (): Promise<string> => {
-      const batch = new PgBatch(this.#connection, [{ text: beginning(undefined) }, question], [question, last]);
+      const batch = pgBatch(this.#connection, [beginStatement, question], [last, commitStatement]);
       const [, answer] = await batch.run();
       return answer?.rows[0]?.[0] as string;
     };
@@ -90,7 +93,7 @@ export class PoolSession<C extends Connection> implements Session<C> {
   commitAfter(last: Statement): Ending {
     if (!takesBatches(this.#connection)) return commitBehind(this, last);
     this.#over = true;
-    const batch = new PgBatch(this.#connection, [last, { text: "COMMIT" }]);
+    const batch = pgBatch(this.#connection, [last, commitStatement]);
     const ran = batch.run();
     const done = ran.catch((error) => {
       if (batch.done === 0) throw error;
