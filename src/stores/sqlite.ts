@@ -74,7 +74,7 @@ class SqliteStore implements Store {
     this.#connecting = undefined;
     this.#connection = undefined;
     const connection = await connecting?.catch(() => undefined);
-    await connection?.queue.idle();
+    await connection?.idle();
     await connection?.release();
   }
 
@@ -152,7 +152,7 @@ class SqliteStore implements Store {
   }
 
   #do<T>(work: Work<T>): Promise<T> {
-    if (this.#connection) return this.#connection.queue.add(work);
+    if (this.#connection) return this.#connection.run(work);
     return Promise.reject(notOpen());
   }
 }

@@ -42,7 +42,9 @@ it.runIf(canTrace)(
     const key = server.arrivals[0]?.key ?? "";
     const sent = calls.findIndex((call) => call.includes("POST /orders"));
     const written = calls.findIndex((call) => call.includes(".sqlite-wal>") && call.includes(key));
-    const lastWrite = calls.slice(0, sent).findLastIndex((call) => /pwritev?(64)?\(\d+<[^>]*\.sqlite/.test(call));
+    const lastWrite = calls
+      .slice(0, sent)
+      .findLastIndex((call) => /pwritev?(64)?\(\d+<[^>]*\.sqlite(-wal)?>/.test(call));
     const synced = calls
       .slice(0, sent)
       .findLastIndex((call) => /f(data)?sync\(\d+<[^>]*\.sqlite-wal>\) += 0/.test(call));

@@ -2,7 +2,8 @@
 
 import { Buffer } from "node:buffer";
 import { checkKey } from "../../core/key.js";
-import { hasOutcome, isUncertain, type NewRecord, type OperationRecord, STATES, whole } from "../../core/record.js";
+import { mayBeSent, presumedSent } from "../../core/presumed-sent.js";
+import { isUncertain, type NewRecord, type OperationRecord, STATES, whole } from "../../core/record.js";
 
 /** Raised only when an older samekey could no longer read the lines. */
 const FORMAT = 1;
@@ -41,12 +42,10 @@ export function recordOfLine(line: string, moved: boolean): NewRecord {
     parked: undefined,
   }) as unknown as NewRecord;
   check(record);
-  if (hasOutcome(record) && (record.state !== "unresolved" || record.resolution)) return record;
-  if (!moved && !isUncertain(record) && record.wire.mint !== "never") {
+  if (!moved && mayBeSent(record) && !isUncertain(record) && record.wire.mint !== "never") {
     throw new Error("it may get another key where it comes from; stop what uses that store, then say --moved");
   }
-  const { keyAt, sentAt = keyAt, uncertainSince = sentAt, fence } = record;
-  return { ...record, fence: fence + 1, mark: undefined, sentAt, uncertainSince };
+  return presumedSent(record);
 }
 
 type Read = Omit<OperationRecord, "request" | "response"> & {

@@ -6,7 +6,7 @@ import type { Clock } from "../../store.js";
 import type { SqliteDatabase } from "./driver.js";
 import { asStoreError, driverError, isBusy, sqliteCode } from "./failure.js";
 import { BUSY_TIMEOUT } from "./schema.js";
-import { NeedsStrict, Transaction } from "./transaction.js";
+import { NeedsStrict, type Transaction } from "./transaction.js";
 
 /** Rows per transaction: enough to share a sync, and short enough not to hold the event loop. */
 const BATCH = 256;
@@ -27,6 +27,9 @@ export interface Work<T> {
   /** The operation in question, for errors. */
   readonly id?: string | undefined;
 }
+
+/** Answers with what has to be done once it is committed. */
+type Beside = (tx: Transaction) => (() => void) | undefined;
 
 interface Job {
   readonly work: Work<unknown>;
@@ -50,11 +53,15 @@ export class Queue {
   #waited = 0;
   #strict: boolean | undefined;
 
-  constructor(db: SqliteDatabase, path: string, clock: Clock) {
+  readonly #beside: Beside;
+
+  /** @param beside - what each synced transaction does besides */
+  constructor(db: SqliteDatabase, tx: Transaction, path: string, clock: Clock, beside: Beside) {
     this.#db = db;
+    this.#tx = tx;
     this.#path = path;
     this.#clock = clock;
-    this.#tx = new Transaction(db);
+    this.#beside = beside;
   }
 
   add<T>(work: Work<T>): Promise<T> {
@@ -137,6 +144,7 @@ export class Queue {
     const answers: unknown[] = [];
     const failed = new Set<Job>();
     const writes = batch.some(({ work }) => work.writes);
+    let committed: (() => void) | undefined;
     if (writes) this.#level(strict);
     this.#tx.reset(strict);
     this.#begin(writes);
@@ -153,6 +161,7 @@ export class Queue {
           failed.add(job);
         }
       }
+      if (writes && strict) committed = this.#beside(this.#tx);
       this.#tx.flush();
     } catch (error) {
       this.#rollback();
@@ -160,6 +169,7 @@ export class Queue {
     }
     FAULT: if (writes) faultPoint("group:commit");
     this.#end();
+    committed?.();
     FAULT: if (writes) faultPoint("group:committed");
     batch.forEach((job, i) => {
       if (failed.has(job)) job.reject(answers[i]);

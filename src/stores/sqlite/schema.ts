@@ -78,6 +78,16 @@ const TABLES = `
   insert into removed values (1, 0);
 `;
 
+/**
+ * Which file this is, and when that was last said; see `Original`. Made when it is first written to: files that an older
+ * samekey has made do not have it.
+ */
+export const ORIGINAL_TABLE = `
+  create table if not exists original (
+    one integer primary key check (one = 1),
+    file text not null, token text not null, previous text not null, beside text not null, at real not null
+  ) strict`;
+
 function pragma(db: SqliteDatabase, name: string): unknown {
   return Object.values(db.prepare(`pragma ${name}`).get() as SqliteRow)[0];
 }

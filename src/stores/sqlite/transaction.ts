@@ -101,7 +101,7 @@ export class Transaction {
     const record = stampNew(given, this.#seq(), parked);
     const values = columnsOf(record);
     values.push(record.seq, record.rev, record.id, JSON.stringify(record));
-    if (this.#write(INSERT, values) === 0) return this.#standing(given) ?? neither(given);
+    if (this.write(INSERT, values) === 0) return this.#standing(given) ?? neither(given);
     this.#nextSeq = record.seq + 1;
     if (record.request.body) this.#insertBody(INSERT_REQUEST, record.seq, record.request.body);
     if (record.response?.body) this.#insertBody(INSERT_RESPONSE, record.seq, record.response.body);
@@ -135,9 +135,9 @@ export class Transaction {
 
   remove(record: OperationRecord): void {
     for (const table of ["operations", "requests", "responses"]) {
-      this.#write(`delete from ${table} where seq = ?`, [record.seq]);
+      this.write(`delete from ${table} where seq = ?`, [record.seq]);
     }
-    this.#write("update removed set seq = max(seq, ?)", [record.seq]);
+    this.write("update removed set seq = max(seq, ?)", [record.seq]);
     this.#count(record, -1);
     if (holdsIntent(record)) this.#handOver(record);
     if (leadsLane(record)) this.#unpark(record);
@@ -158,12 +158,8 @@ export class Transaction {
   #add(whose: string, states: ReadonlyMap<State, number>): void {
     for (const [state, n] of states) {
       if (n === 0) continue;
-      this.#write("insert into counts values (?, ?, ?) on conflict do update set n = n + excluded.n", [
-        whose,
-        state,
-        n,
-      ]);
-      if (n < 0) this.#write("delete from counts where whose = ? and state = ? and n = 0", [whose, state]);
+      this.write("insert into counts values (?, ?, ?) on conflict do update set n = n + excluded.n", [whose, state, n]);
+      if (n < 0) this.write("delete from counts where whose = ? and state = ? and n = 0", [whose, state]);
     }
   }
 
@@ -176,7 +172,8 @@ export class Transaction {
     return statement;
   }
 
-  #write(sql: string, values: readonly SqliteValue[]): number {
+  /** @returns how many rows it changed */
+  write(sql: string, values: readonly SqliteValue[]): number {
     this.writes += 1;
     try {
       return Number(this.#statement(sql).run(...values).changes);
@@ -242,7 +239,7 @@ export class Transaction {
         values.push(value);
       });
       values.push(before.seq, before.rev, before.id);
-      return this.#write(updateOf(columns), values) === 1;
+      return this.write(updateOf(columns), values) === 1;
     };
     try {
       return update();
@@ -267,7 +264,7 @@ export class Transaction {
       key,
     );
     for (const { seq } of waiting) {
-      this.#write("update or ignore operations set held = 1 where seq = ?", [seq as number]);
+      this.write("update or ignore operations set held = 1 where seq = ?", [seq as number]);
     }
   }
 
@@ -280,16 +277,16 @@ export class Transaction {
     if (!next) return;
     const { due = null, since = null } = scheduleOf(stampChange(next, next, false)) ?? {};
     const sql = "update operations set rev = rev + 1, place = 0, due = ?, since = ? where seq = ?";
-    this.#write(sql, [due, since, next.seq]);
+    this.write(sql, [due, since, next.seq]);
   }
 
   #writeBody(table: "requests" | "responses", seq: number, body: ArrayBuffer | undefined): void {
-    this.#write(`delete from ${table} where seq = ?`, [seq]);
+    this.write(`delete from ${table} where seq = ?`, [seq]);
     if (body) this.#insertBody(table === "requests" ? INSERT_REQUEST : INSERT_RESPONSE, seq, body);
   }
 
   #insertBody(sql: string, seq: number, body: ArrayBuffer): void {
-    this.#write(sql, [seq, new Uint8Array(body)]);
+    this.write(sql, [seq, new Uint8Array(body)]);
   }
 
   #count({ owner, state }: OperationRecord, by: number): void {
