@@ -27,7 +27,7 @@ rmSync(consumer, { recursive: true });
 const vitest = join(root, "node_modules/vitest/vitest.mjs");
 const levels = [
   ["contract", "-t", "through node:sqlite"],
-  ["integration", "test/integration/sqlite/processes.test.ts", "test/integration/sqlite/locks.test.ts"],
+  ["integration", ...["processes", "locks", "restored"].map((name) => `test/integration/sqlite/${name}.test.ts`)],
 ];
 for (const [level, ...which] of levels) {
   const report = join(root, `reports/node24-${level}.json`);

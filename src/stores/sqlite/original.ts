@@ -11,6 +11,7 @@ import process from "node:process";
 import { presumedSent } from "../../core/presumed-sent.js";
 import { isUncertain, OPEN_STATES, type OperationRecord } from "../../core/record.js";
 import type { Clock } from "../../store.js";
+import { isBusy } from "./failure.js";
 import { identityOf, isSameFile, readToken, writeToken } from "./identity.js";
 import { endWalk, readSome, startWalk, walkOn } from "./page.js";
 import type { Work } from "./queue.js";
@@ -49,7 +50,12 @@ export class Original {
 
   /** Looks whether it is a copy; nothing is changed. */
   look(tx: Transaction): void {
-    this.#isKnown = !this.#isCopy(tx);
+    try {
+      this.#isKnown = !this.#isCopy(tx);
+    } catch (error) {
+      // What is damaged is reported when it is met.
+      if (isBusy(error)) throw error;
+    }
   }
 
   /**

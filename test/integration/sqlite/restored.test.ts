@@ -3,6 +3,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { copyFile, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
 import { createSdk, post, type Sdk } from "samekey";
 import { type SqliteDriver, sqliteStore } from "samekey/stores/sqlite";
 import { createMockServer, lose } from "samekey/testing";
@@ -14,8 +15,17 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const ENDS = ["", "-wal", "-shm"];
 
+/** Those that can be loaded here: Node 20 carries no node:sqlite, and `npm run check:node24` has nothing else. */
+const drivers: ("better-sqlite3" | "node:sqlite")[] = [];
+for (const name of ["better-sqlite3", "node:sqlite"] as const) {
+  await loadDriver(name).then(
+    () => drivers.push(name),
+    () => console.warn(`copies are not put back through ${name}: Node ${process.version} cannot load it here`),
+  );
+}
+
 /** A program on one file, which may be copied and put back; its clock is ahead of the wall's by as much as is said. */
-async function setting(name: "better-sqlite3" | "node:sqlite" = "better-sqlite3") {
+async function setting(name = drivers[0]) {
   const directory = await mkdtemp(join(tmpdir(), "samekey-restored-"));
   onTestFinished(() => rm(directory, { recursive: true }));
   const driver: SqliteDriver = await loadDriver(name);
@@ -145,10 +155,6 @@ const ways: readonly (readonly [string, (at: Setting) => Promise<void>])[] = [
   ["renamed to the file's name", (at) => at.putBack()],
   ["written over the file", (at) => at.overwrite()],
 ];
-const drivers = (["better-sqlite3", "node:sqlite"] as const).filter(
-  (name) => name === "better-sqlite3" || process.getBuiltinModule?.("node:sqlite"),
-);
-if (drivers.length === 1) console.warn(`copies are not put back through node:sqlite: Node ${process.version} has none`);
 
 describe.each(drivers)("through %s", (driver) => {
   /** A copy in which it was not sent yet; the original then sends it. */
