@@ -32,7 +32,7 @@ export function readToken(path: string): string {
 
 /** Over the old one, which is as long: at no moment is there none. */
 export function writeToken(path: string, token: string): void {
-  const file = openSync(beside(path), constants.O_WRONLY | constants.O_CREAT, 0o600);
+  const file = openSync(beside(path), constants.O_RDWR | constants.O_CREAT, 0o600);
   try {
     writeSync(file, token, 0, "latin1");
     fsyncSync(file);
