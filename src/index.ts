@@ -89,6 +89,14 @@ export {
   type UnknownOutcomeCode,
   UnknownOutcomeError,
 } from "./errors.js";
+export type {
+  AttemptEndMessage,
+  BlockedMessage,
+  ChannelMessages,
+  OperationMessage,
+  RetryMessage,
+  SettledMessage,
+} from "./platform/channel-messages.js";
 export { createSdk, wrapFetch } from "./platform/none.js";
 export type {
   CallerTransaction,

@@ -7,12 +7,14 @@ import type { Sdk } from "../client/sdk-interface.js";
 import type { Operations, SdkOptions } from "../client/types.js";
 import { type WrapFetchOptions, type WrappedFetch, wrapFetchWith } from "../client/wrap-fetch.js";
 import { sqliteStore } from "../stores/sqlite.js";
+import { channels } from "./channels.js";
 import { keepAlive } from "./keep-alive.js";
 import { commonPlatform } from "./none.js";
 import { provesUnsent } from "./unsent.js";
 
 const nodePlatform: Platform = {
   ...commonPlatform,
+  telemetry: [channels],
   concurrency: 32,
   // Other processes on the same file have no way to call.
   pollEvery: 2_000,
