@@ -48,7 +48,7 @@ export class Observers {
 
   /** Follows a call of the program's, from its beginning to its end. */
   async call(kind: ObservedCall["kind"], live: Live, work: () => Promise<OperationRecord>): Promise<OperationRecord> {
-    if (this.#all.length === 0) return work();
+    if (!this.#all.some(({ onCall }) => onCall)) return work();
     const operation = live.draft?.operation.name ?? live.record?.name;
     const calls = this.#all.map((observer) => this.#safely(() => observer.onCall?.({ kind, operation })));
     const end = (record: OperationRecord | undefined, error?: unknown): void => {
