@@ -1,6 +1,6 @@
 import { faultPoint } from "../core/fault-point.js";
 import { mintUuid, successorIdOf } from "../core/key.js";
-import { hasOutcome, isUncertain, type OperationRecord } from "../core/record.js";
+import { hasOutcome, type OperationRecord } from "../core/record.js";
 import { successorOf } from "../core/reissue.js";
 import { type OperationEvent, transition } from "../core/transition.js";
 import { CanceledError, MisuseError, PendingError, SamekeyError, UnknownOutcomeError } from "../errors.js";
@@ -256,10 +256,10 @@ function canUnblock({ state, blockedBy, request }: OperationRecord, live: Live):
   return blockedBy === "headers" && request.dropped.every((name) => live.draft?.transient?.has(name));
 }
 
-/** Its record was removed while someone waited for it. */
+/** Its record was removed while someone waited for it. Another may have sent it since it was last seen here. */
 function purged(record: OperationRecord): SamekeyError {
-  const details = { record, detail: "its record is no longer in the store: purged, or evicted by the browser" };
-  return isUncertain(record) ? new UnknownOutcomeError("discarded", details) : new CanceledError("canceled", details);
+  const detail = "its record is no longer in the store: purged, pruned, or evicted by the browser";
+  return new UnknownOutcomeError("discarded", { record, detail });
 }
 
 function changed(live: Live, ending: Ending): Promise<void> {

@@ -320,7 +320,7 @@ describe("purge", () => {
     expect(app.server.calls).toHaveLength(0);
   });
 
-  test("of one that was never sent: canceled; the list and the other tabs know", async () => {
+  test("of one that was not sent here: who waits cannot know what others did; the list and the other tabs know", async () => {
     const browser = createBrowser();
     const [one, two] = [browser.open({ operations }), browser.open({ operations })];
     one.pending.subscribe(() => {});
@@ -330,9 +330,27 @@ describe("purge", () => {
     await browser.clock.advance("1s");
     expect([one.pending.getSnapshot().length, two.pending.getSnapshot().length]).toEqual([1, 1]);
     await browser.clock.until(two.purge("single"));
-    expect(await browser.clock.until(sending)).toMatchObject({ code: "canceled" });
+    expect(await browser.clock.until(sending)).toMatchObject({ code: "discarded" });
     await browser.clock.advance(0);
     expect([one.pending.getSnapshot().length, two.pending.getSnapshot().length]).toEqual([0, 0]);
+  });
+
+  test("I5 of one that another has sent meanwhile: who still waits for it is not told that nothing was applied", async () => {
+    const app = createTestSdk({ operations, concurrency: 1 });
+    // Another process: it tells this one nothing.
+    const { store, clock, server } = app;
+    const other = createTestSdk({ operations, store, clock, server, seed: 2 });
+    server.script(delay("5s"));
+    const first = app.sdk.operation("transfer", { amount: 1 }).send();
+    await app.advance(0);
+    const waiting = fate(app.sdk.operation("transfer", { amount: 2 }, order).send());
+    await app.advance(0);
+    await app.until(other.sdk.operation("transfer", { amount: 2 }, order).send());
+    await app.advance("1s");
+    await app.until(other.sdk.prune({ keepFor: 0, rememberIntents: 0 }));
+    await app.until(first);
+    expect(await app.until(waiting)).toMatchObject({ code: "discarded" });
+    expect(server.effects).toHaveLength(2);
   });
 });
 
