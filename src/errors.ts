@@ -312,6 +312,8 @@ export class SamekeyError<Code extends ErrorCode = ErrorCode, Data = unknown> ex
     this.headers = details.headers;
     this.data = details.data;
     this.fields = details.fields;
+    // A program that prints an error, or dies of it, prints no bodies.
+    for (const name of ["record", "headers", "data"]) Object.defineProperty(this, name, { enumerable: false });
   }
 
   // The brand, not the prototype: two copies of the package recognise each other's errors.

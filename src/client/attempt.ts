@@ -125,8 +125,10 @@ async function send(record: OperationRecord, env: AttemptEnvironment, progress: 
     progress.sent++;
     FAULT: faultPoint("send:before");
     const { credentials } = request;
-    const init: RequestInit = { method, body, headers, redirect: "manual", signal };
-    const sent = env.fetch(url, Object.assign(init, env.hints, credentials && { credentials }));
+    // What was recorded goes last: no hint of the caller can change it.
+    const init: RequestInit = { ...env.hints, method, body, headers, redirect: "manual", signal };
+    if (credentials) init.credentials = credentials;
+    const sent = env.fetch(url, init);
     FAULT: faultPoint("send:after");
     return sent;
   };
