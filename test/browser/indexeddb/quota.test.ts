@@ -84,7 +84,9 @@ test("a full store refuses new operations unsent, keeps what it has, and takes n
   const { quota, persisted } = await sdk.storage();
   expect(quota).toBeGreaterThan(usage);
   expect(persisted).toBeTypeOf("boolean");
-  expect(await sdk.prune({ keepFor: 0, rememberIntents: 0 })).toBe(succeeded);
+  // One of those without room may have been asked for again meanwhile.
+  const pruned = await sdk.prune({ keepFor: 0, rememberIntents: 0 });
+  expect(pruned).toBeGreaterThanOrEqual(succeeded);
   // The browser gives the room back when it tidies up its files.
   const again = () =>
     note(saved)
@@ -95,5 +97,5 @@ test("a full store refuses new operations unsent, keeps what it has, and takes n
       );
   await expect.poll(again, { timeout: 20_000 }).toBe("executed");
   await sdk.resume();
-  expect(await sdk.counts()).toEqual({ succeeded: pending + 1 });
+  expect(await sdk.counts()).toEqual({ succeeded: saved - pruned + 1 });
 }, 60_000);

@@ -12,6 +12,8 @@ let pool: pg.Pool;
 beforeAll(async () => {
   postgres = await startPostgres();
   pool = new pg.Pool({ connectionString: postgres.url });
+  // The database may end its idle connections before the pool does.
+  pool.on("error", () => {});
 }, 60_000);
 
 afterAll(async () => {

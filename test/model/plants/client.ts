@@ -28,7 +28,7 @@ export const inTheClient: readonly Plant[] = [
   {
     name: "owner switched while credentials are fetched",
     breaks: ["I9"],
-    changes: [{ file: "client/worker.ts", find: "          owners.mayAct(owner) &&\n", replace: "" }],
+    changes: [{ file: "client/exchange.ts", find: "        owners.mayAct(owner) &&\n", replace: "" }],
   },
   {
     name: "Retry-After lost on restart",
@@ -41,8 +41,8 @@ export const inTheClient: readonly Plant[] = [
       },
       {
         file: "client/drain.ts",
-        find: 'records.filter(({ blockedBy }) => blockedBy === "credentials")',
-        replace: 'records.filter(({ state, blockedBy }) => state === "pending" || blockedBy === "credentials")',
+        find: 'return blockedBy === "credentials" ||',
+        replace: 'return blockedBy === undefined || blockedBy === "credentials" ||',
       },
     ],
   },
@@ -56,7 +56,7 @@ export const inTheClient: readonly Plant[] = [
         replace: `    journal.foretell(record, event);
     const foretold = transition(record, event);
     if (hasOutcome(foretold) && foretold.lease) {
-      void Promise.resolve(operation.options.settled?.(foretold)).catch(() => {});
+      void Promise.resolve(this.operationOf(record).options.settled?.(foretold)).catch(() => {});
     }\n`,
       },
     ],
@@ -99,9 +99,9 @@ export const inTheClient: readonly Plant[] = [
     breaks: ["I6", "deadline"],
     changes: [
       {
-        file: "client/worker.ts",
-        find: "          isTimely(record, clock.now(), this.serverTime(record)),",
-        replace: "          true,",
+        file: "client/exchange.ts",
+        find: "        isTimely(record, clock.now(), serverTime()),",
+        replace: "        true,",
       },
     ],
   },
