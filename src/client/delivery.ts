@@ -41,7 +41,10 @@ export async function deliver(
         const event = { type: "reconcile", at: clock.now(), outcome, hook: settled !== undefined } as const;
         // It answers for the attempts that there were when it was asked, and for none that was made since.
         const isAsAsked = (standing: OperationRecord): boolean =>
-          standing.state === "unresolved" && !standing.resolution && standing.attempts === record.attempts;
+          standing.seq === record.seq &&
+          standing.state === "unresolved" &&
+          !standing.resolution &&
+          standing.attempts === record.attempts;
         const apply = (standing: OperationRecord): OperationRecord =>
           isAsAsked(standing) ? transition(standing, event) : standing;
         const after = await journal.update(id, apply);
@@ -51,11 +54,11 @@ export async function deliver(
     FAULT: faultPoint("deliver:before");
     await settled?.(resolved);
     FAULT: faultPoint("deliver:after");
-    return (await journal.change(id, { type: "deliver", at: clock.now(), delivered: resolved })) ?? resolved;
+    return (await journal.change(id, { type: "deliver", at: clock.now(), delivered: resolved }, resolved)) ?? resolved;
   } catch (cause) {
     if (cause !== undeclared) log({ level: "error", message: "a settled hook failed", id, name, cause });
     const delay = cause === undeclared ? RETRY_CAP : Math.min(RETRY_CAP, Math.max(RETRY, record.delay * 2));
-    return (await journal.change(id, { type: "postpone", at: clock.now(), fence, delay })) ?? record;
+    return (await journal.change(id, { type: "postpone", at: clock.now(), fence, delay }, record)) ?? record;
   }
 }
 

@@ -162,7 +162,10 @@ export class Journal {
   }
 
   #put(id: string, event: OperationEvent, base: OperationRecord | undefined): Promise<OperationRecord | undefined> {
-    return this.update(id, (record) => transition(record, event), base);
+    // An id that a caller gives may be that of an operation since removed: what came of it is not news of the next one.
+    const apply = (record: OperationRecord): OperationRecord =>
+      base && base.seq !== record.seq ? record : transition(record, event);
+    return this.update(id, apply, base);
   }
 
   async update(id: string, apply: Change, base?: OperationRecord): Promise<OperationRecord | undefined> {
@@ -272,7 +275,8 @@ export class Journal {
   #tell(id: string, record: OperationRecord | undefined): void {
     for (const live of this.livesOf(id)) {
       if (record && !isNews(live, record)) continue;
-      if (record) live.record = record;
+      const isNext = record && live.record && record.seq !== live.record.seq;
+      if (record && !isNext) live.record = record;
       else live.gone = live.record !== undefined;
       live.changed();
     }
@@ -283,7 +287,7 @@ export class Journal {
 
 /** Nothing older than what it has, and nobody else's operation whose id its call happens to name. */
 function isNews({ record: known, draft }: Live, record: OperationRecord): boolean {
-  if (known) return known.rev <= record.rev;
+  if (known) return known.seq < record.seq || (known.seq === record.seq && known.rev <= record.rev);
   return draft === undefined || draft.owner === record.owner;
 }
 

@@ -9,8 +9,7 @@ export const LEASE = 30_000;
 
 /** What is under way here under a lease. */
 interface Held {
-  readonly fence: number;
-  readonly owner: string;
+  readonly record: OperationRecord;
   readonly controller: AbortController;
   /** When it runs out, as far as is known here. */
   until: number;
@@ -38,9 +37,9 @@ export class Leases {
   }
 
   /** Renews the record's lease until {@link release}; the answer aborts its work. */
-  hold({ id, fence, owner, lease }: OperationRecord): AbortController {
+  hold(record: OperationRecord): AbortController {
     const controller = new AbortController();
-    this.#held.set(id, { fence, owner, controller, until: lease?.until ?? 0 });
+    this.#held.set(record.id, { record, controller, until: record.lease?.until ?? 0 });
     void this.#renew();
     return controller;
   }
@@ -48,17 +47,17 @@ export class Leases {
   /** Nobody else may have begun an attempt: it has not run out, however long this process was frozen. */
   lasts({ id, fence }: OperationRecord): boolean {
     const held = this.#held.get(id);
-    return held?.fence === fence && this.#options.clock.now() < held.until;
+    return held?.record.fence === fence && this.#options.clock.now() < held.until;
   }
 
   release({ id, fence }: OperationRecord): void {
-    if (this.#held.get(id)?.fence === fence) this.#held.delete(id);
+    if (this.#held.get(id)?.record.fence === fence) this.#held.delete(id);
   }
 
   /** Ends what is under way, of one owner or of all; what it may have done counts as uncertain. */
   abort(reason: DOMException, owner?: string): void {
     for (const held of this.#held.values())
-      if (owner === undefined || held.owner === owner) held.controller.abort(reason);
+      if (owner === undefined || held.record.owner === owner) held.controller.abort(reason);
   }
 
   /** Ends the leases of holders that are certainly gone; answers how many. */
@@ -99,9 +98,9 @@ export class Leases {
       FAULT: faultPoint("renew:before");
       const at = clock.now();
       const extensions = [...this.#held].map(async ([id, held]) => {
-        const { fence } = held;
-        const after = await this.#journal.change(id, { type: "extend", at, fence, length: LEASE });
-        if (after?.lease && after.fence === fence) held.until = after.lease.until;
+        const { fence, seq } = held.record;
+        const after = await this.#journal.change(id, { type: "extend", at, fence, length: LEASE }, held.record);
+        if (after?.lease && after.fence === fence && after.seq === seq) held.until = after.lease.until;
       });
       // A lease that cannot be renewed runs out; the promise does not rest on it.
       await Promise.allSettled(extensions);

@@ -128,7 +128,12 @@ export class Worker {
     if (this.closed) controller.abort(closing());
     try {
       const after = record.mark ? await this.track(this.#attempt(record, controller)) : record;
-      const owed = after.fence === record.fence && after.lease && hasOutcome(after) && !after.delivered;
+      const owed =
+        after.seq === record.seq &&
+        after.fence === record.fence &&
+        after.lease &&
+        hasOutcome(after) &&
+        !after.delivered;
       return owed ? await deliver(after, this.operationOf(after), this.#parts) : after;
     } finally {
       leases.release(record);

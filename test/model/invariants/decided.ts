@@ -8,7 +8,7 @@ export const decidedAtRest: Invariant = {
     const { before, after, id } = event;
     const isDecided = after.resolution !== undefined && before.resolution === undefined;
     if (!isDecided && before.owner === after.owner) return undefined;
-    const underWay = facts.underWay(id).find(({ mayBeLost }) => !mayBeLost);
+    const underWay = facts.underWay(before).find(({ mayBeLost }) => !mayBeLost);
     const what = isDecided ? `resolved as ${after.resolution?.how}` : `handed to ${after.owner}`;
     return underWay && `${id} is ${what} while request ${underWay.request} is under way`;
   },

@@ -1,5 +1,5 @@
 import type { OperationRecord } from "../../../src/core/record.js";
-import type { Ending, ModelEvent } from "../trace.js";
+import type { Ending, ModelEvent, Sent } from "../trace.js";
 
 /** One request, with what became of it for its client. */
 export interface Request {
@@ -39,11 +39,14 @@ export class Facts {
   /** When the store failed last. */
   storeFailedAt = Number.NEGATIVE_INFINITY;
   readonly #byKey = new Map<string, Request[]>();
+  /** By the rendered key: what was removed by someone's call, or at the end of its time. */
+  readonly #removed = new Map<string, OperationRecord>();
 
   see(event: ModelEvent): void {
     switch (event.what) {
       case "fetch": {
-        const { request, who, key, url, token, durable: record, at, clock } = event;
+        const { request, who, key, url, token, at, clock } = event;
+        const record = this.recordOf(event);
         const sent: Request = { request, who, key, url, token, record, at, clock, ending: undefined };
         this.requests.set(request, sent);
         this.#byKey.set(key, [...this.requestsOf(key), sent]);
@@ -89,6 +92,11 @@ export class Facts {
     }
   }
 
+  /** What was recorded of a request, also where that was removed and its id was given to another operation. */
+  recordOf({ key, durable }: Sent): OperationRecord | undefined {
+    return durable?.wire.value === key ? durable : (this.#removed.get(key) ?? durable);
+  }
+
   requestsOf(key: string): readonly Request[] {
     return this.#byKey.get(key) ?? [];
   }
@@ -98,16 +106,16 @@ export class Facts {
   }
 
   /** The first request of a key that may have been applied, as far as its client can know. */
-  firstUncertain(key: string, id?: string): Request | undefined {
-    return this.requestsOf(key).find(
-      ({ ending, record }) => !provesNothingDone(ending) && (id === undefined || record?.id === id),
-    );
+  firstUncertain(key: string, of?: OperationRecord): Request | undefined {
+    const isOfIt = (record: OperationRecord | undefined): boolean => record?.id === of?.id && record?.seq === of?.seq;
+    return this.requestsOf(key).find(({ ending, record }) => !provesNothingDone(ending) && (!of || isOfIt(record)));
   }
 
   /** Requests of an operation to whose end somebody still waits. A lease that cannot be renewed, or is read on another clock, may be over. */
-  underWay(id: string): readonly (Request & { readonly mayBeLost: boolean })[] {
+  underWay({ id, seq }: OperationRecord): readonly (Request & { readonly mayBeLost: boolean })[] {
     return [...this.requests.values()]
-      .filter(({ who, record, ending }) => record?.id === id && ending === undefined && !this.dead.has(who))
+      .filter(({ record }) => record?.id === id && record.seq === seq)
+      .filter(({ who, ending }) => ending === undefined && !this.dead.has(who))
       .map((request) => ({ ...request, mayBeLost: this.#mayBeLost(request) }));
   }
 
@@ -115,9 +123,10 @@ export class Facts {
     return this.frozen.has(who) || this.jumps > 0 || this.storeFailedAt > at - 60_000;
   }
 
-  /** Keys under which this operation was sent. */
-  keysOf(id: string): readonly string[] {
-    const keys = [...this.requests.values()].filter(({ record }) => record?.id === id).map(({ key }) => key);
+  /** Keys under which this operation was sent. What had its id before, and was removed, was another one. */
+  keysOf({ id, seq }: OperationRecord): readonly string[] {
+    const isOfIt = ({ record }: Request): boolean => record?.id === id && record.seq === seq;
+    const keys = [...this.requests.values()].filter(isOfIt).map(({ key }) => key);
     return [...new Set(keys)];
   }
 
@@ -131,10 +140,11 @@ export class Facts {
   #write(id: string, before: OperationRecord | undefined, after: OperationRecord | undefined): void {
     if (after) this.records.set(id, after);
     else this.records.delete(id);
+    if (before && !after) this.#removed.set(before.wire.value, before);
     const isHanded = before !== undefined && after !== undefined && before.owner !== after.owner;
     if (isHanded && (this.jumps > 0 || this.frozen.size > 0)) this.handedInFlight.add(id);
     const decided = !after || after.resolution !== undefined || isHanded;
-    if (decided && before) for (const key of [before.key, ...this.keysOf(id)]) this.released.add(key);
+    if (decided && before) for (const key of [before.key, ...this.keysOf(before)]) this.released.add(key);
   }
 }
 

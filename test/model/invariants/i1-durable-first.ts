@@ -5,19 +5,14 @@ import type { Invariant } from "./invariant.js";
 export const durableFirst: Invariant = {
   name: "I1",
   says: "no byte goes on the wire before its key, its bytes and the mark are synced; what could not be recorded is not sent",
-  watch: () => {
-    /** What was recorded as it should be, and then removed by someone's call. */
-    const removed = new Map<string, OperationRecord>();
+  watch: (facts) => {
     /** By client and id: what was said not to be recorded, and what it is called in the program. */
     const unrecorded = new Map<string, string>();
     /** By client and what it is called: how many calls there were. */
     const calls = new Map<string, number>();
     return (event) => {
-      if (event.what === "write" && event.before && !event.after) removed.set(event.before.wire.value, event.before);
       if (event.what === "told" && event.answer.startsWith("StoreError") && event.action.do === "operate" && event.id) {
-        // Another call of the same may still be about to record it, or another client under the id that it gives.
-        const isOnly = calls.get(`${event.who} ${event.action.ref}`) === 1 && event.action.id === undefined;
-        if (isOnly) unrecorded.set(`${event.who} ${event.id}`, event.action.ref);
+        unrecorded.set(`${event.who} ${event.id}`, event.action.ref);
       }
       // Another client may come upon it before it can be withdrawn.
       if (event.what === "write") {
@@ -32,7 +27,7 @@ export const durableFirst: Invariant = {
         for (const [one, ref] of unrecorded) if (ref === event.action.ref) unrecorded.delete(one);
       }
       if (event.what !== "fetch") return undefined;
-      const record = event.durable ?? removed.get(event.key);
+      const record = facts.recordOf(event);
       if (record && unrecorded.has(`${event.who} ${record.id}`)) {
         return `${record.id} was sent after a StoreError told that it is not`;
       }

@@ -8,12 +8,14 @@ export const sameRequest: Invariant = {
     const first = new Map<string, string>();
     return (event) => {
       if (event.what !== "fetch" || !event.durable) return undefined;
-      const { durable, key, url, method, body, contentType, who, request } = event;
+      const { key, url, method, body, contentType, who, request } = event;
+      const durable = facts.recordOf(event) ?? event.durable;
+      const life = `${durable.id}/${durable.seq}`;
       const what = JSON.stringify([method, body, contentType]);
-      const known = first.get(durable.id) ?? what;
-      first.set(durable.id, known);
+      const known = first.get(life) ?? what;
+      first.set(life, known);
       if (known !== what) return `${durable.id} was sent as ${known} before, and as ${what} now`;
-      for (const other of facts.keysOf(durable.id)) {
+      for (const other of facts.keysOf(durable)) {
         const doubtful = facts.requestsOf(other).find(({ ending }) => other !== key && !provesNothingDone(ending));
         if (doubtful)
           return `${durable.id} goes out under ${key}, and request ${doubtful.request} under ${other} may have been applied`;

@@ -42,13 +42,13 @@ function isRefused({ state, resolution }: OperationRecord): boolean {
 }
 
 /** A caller may use a key of his own again, for another operation. */
-function isUnder({ id }: OperationRecord, key: string, facts: Facts): boolean {
-  return facts.requestsOf(key).every(({ record }) => record?.id === id);
+function isUnder({ id, seq }: OperationRecord, key: string, facts: Facts): boolean {
+  return facts.requestsOf(key).every(({ record }) => record?.id === id && record.seq === seq);
 }
 
 function judge(record: OperationRecord, facts: Facts): string | undefined {
   const { id, state } = record;
-  for (const key of facts.keysOf(id).filter((one) => isUnder(record, one, facts))) {
+  for (const key of facts.keysOf(record).filter((one) => isUnder(record, one, facts))) {
     if (facts.effectsOf(key) > 0) return `${id} is called ${state}, and was applied under ${key}`;
     const doubt = facts.firstUncertain(key);
     if (doubt && !facts.wasRefusedForGood(key))

@@ -9,7 +9,7 @@ export const withinTheWindow: Invariant = {
   watch: (facts) => (event) => {
     if (event.what !== "fetch" || !event.durable) return undefined;
     const { retention, dedupes } = event.durable.wire;
-    const first = facts.firstUncertain(event.key, event.durable.id);
+    const first = facts.firstUncertain(event.key, facts.recordOf(event));
     if (!first || first.request === event.request) return undefined;
     if (!dedupes) return `${event.durable.id} is not deduplicated, and request ${first.request} may have been applied`;
     const limit = retention - Math.min(5 * 60_000, Math.ceil(retention / 10)) + BLUR;

@@ -6,8 +6,9 @@ export const oneAttempt: Invariant = {
   watch: (facts) => (event) => {
     if (event.what !== "fetch" || !event.durable) return undefined;
     const { id } = event.durable;
+    const record = facts.recordOf(event) ?? event.durable;
     const other = facts
-      .underWay(id)
+      .underWay(record)
       .find(({ request, who, mayBeLost }) => request !== event.request && (who === event.who || !mayBeLost));
     return other && `requests ${other.request} and ${event.request} of ${id} are under way at once`;
   },

@@ -16,7 +16,8 @@ export const reconciledAsAsked: Invariant = {
       const { resolution, id } = event.after;
       const attempts = looked.get(`${event.who} ${id}`);
       if (attempts === undefined || resolution.how === "discarded" || deciding.has(event.who)) return undefined;
-      const isLater = ({ record }: Request): boolean => record?.id === id && record.attempts > attempts;
+      const isLater = ({ record }: Request): boolean =>
+        record?.id === id && record.seq === event.after?.seq && record.attempts > attempts;
       const later = [...facts.requests.values()].find(isLater);
       return later && `${id} is ${resolution.how} by a look that was before request ${later.request}`;
     };

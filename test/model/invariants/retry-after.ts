@@ -17,6 +17,7 @@ export const retryAfter: Invariant = {
       }
       if (event.what === "power" || event.what === "fault") floors.clear();
       if (event.what === "action" && event.action.do === "retry") isHurried = true;
+      if (event.what === "write" && !event.after) floors.delete(event.id);
       if (event.what === "write" && event.after) {
         const told = asked.get(`${event.who} ${event.after.key}`);
         const isOver = event.before?.mark && !event.after.mark && event.after.state === "pending";

@@ -179,7 +179,7 @@ const themes: readonly ((weather: Weather) => Weather)[] = [
     return { ...weather, habits, lanes: 0.9, clients: 2, network: 0.5, pauses: [20, 2 * SECOND] };
   },
   function calledAtOnceWithoutKnowing(weather) {
-    const habits = { ...weather.habits, send: 12, again: 30, crash: 0, power: 0, purge: 0, discard: 0, signOut: 0 };
+    const habits = { ...weather.habits, send: 12, again: 30 };
     const storeFates = { failed: 0, full: 0, committedUntold: 3, lostUntold: 4, stalled: 0 };
     const operations = { transfer: 0, note: 0, order: 1, signal: 0 };
     const often = { ids: 0.8, store: 0.4, latency: 3 * SECOND, pauses: [20, 2 * SECOND] };
@@ -308,7 +308,7 @@ function drawAny(dice: Dice): Weather {
     },
     operations: { transfer: 2, note: 1, order: 1, signal: 1 },
     lanes: 0.2,
-    ids: 0,
+    ids: 0.2,
     deadlines: 0.1,
     lookUp: dice.pick([0, 0, SECOND]),
     skew: dice.pick([0, 3 * HOUR, -3 * HOUR]),

@@ -97,6 +97,21 @@ describe("I9 only as the owner who recorded it", () => {
     expect(handle.getSnapshot()).toMatchObject({ state: "idle", attempts: 0 });
   });
 
+  test("what is heard of a purged operation is not told of the next one of its id", async () => {
+    const browser = createBrowser();
+    const [first, second] = [browser.open({ operations }), browser.open({ operations })];
+    browser.server.script(delay("10s"));
+    void fate(first.operation("transfer", { amount: 1 }, { id: "op-1" }).send());
+    await browser.clock.advance(2_000);
+    await browser.clock.until(second.purge("single"));
+    const next = second.operation("transfer", { amount: 2 }, { id: "op-1", deadline: "1d" });
+    const { key } = await browser.clock.until(next.save());
+    await browser.clock.advance(20_000);
+    const record = await browser.store.get("op-1");
+    const isDone = browser.server.effects.some((effect) => effect.key === key);
+    expect({ ...record }).toMatchObject({ key, state: isDone ? "succeeded" : "pending" });
+  });
+
   test("a handle that outlives its owner's session records nothing for him", async () => {
     const { session, owner } = createSession();
     const app = createTestSdk({ operations, owner });
