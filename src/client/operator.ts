@@ -99,9 +99,13 @@ export class Operator {
     const { journal, options, worker } = this.#parts;
     const at = options.clock.now();
     FAULT: faultPoint("decide:before");
-    const record = await journal.update(id, (standing) =>
-      transition(standing, event({ at, hook: worker.operationOf(standing).hooked }, standing)),
-    );
+    const record = await journal.update(id, (standing) => {
+      const decided = transition(standing, event({ at, hook: worker.operationOf(standing).hooked }, standing));
+      const isTaken = decided.owner !== standing.owner || decided.resolution !== standing.resolution;
+      // Another's clock may have ended its lease: it is sent from here all the same, as what it was when it began.
+      if (isTaken && worker.isUnderWay(id)) throw new MisuseError("in_flight", { record: standing });
+      return decided;
+    });
     FAULT: faultPoint("decide:after");
     if (!record) throw unknownOperation(id);
     await worker.released(record);

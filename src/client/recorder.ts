@@ -313,10 +313,15 @@ export class Recorder {
       ? standing.hash === (await this.#parts.platform.digest(comparableBytes(draft.request)))
       : sameRequest(standing.request, draft.request);
     const others = differingHeaders(standing.request.headers, draft.request.headers, draft.operation);
-    if (isSame && others.length === 0) return;
-    const fields = [...differingFields(standing.request, draft.request), ...others];
+    const fields = [...(isSame ? [] : differingFields(standing.request, draft.request)), ...others];
+    if (by === "id") {
+      if (standing.name !== draft.operation.name) fields.push("operation");
+      // One that its record does not carry would be found by no later call of that intent.
+      if (draft.intent !== undefined && standing.intent !== draft.intent) fields.push("intent");
+    }
+    if (isSame && fields.length === 0) return;
     if (by === "intent") throw mismatch(draft, standing, fields);
-    const detail = `the ${by} ${by === "id" ? draft.id : draft.key} belongs to another request already`;
+    const detail = `the ${by} ${by === "id" ? draft.id : draft.key} belongs to another operation already`;
     throw new MisuseError(by === "key" ? "key_reused" : "bad_option", { record: standing, fields, detail });
   }
 

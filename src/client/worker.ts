@@ -117,7 +117,12 @@ export class Worker {
 
   /** An attempt is under way here, whatever its lease says (a clock that jumps forward ends them all), or none may be. */
   #isTaken(id: string): boolean {
-    return this.#underWay.has(id) || this.isWithheld(id);
+    return this.isUnderWay(id) || this.isWithheld(id);
+  }
+
+  /** Its attempt is being made here, or made ready. */
+  isUnderWay(id: string): boolean {
+    return this.#underWay.has(id);
   }
 
   /** Works on a record that was claimed here: its attempt, which holds a slot, then its hooks. */

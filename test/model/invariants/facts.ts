@@ -25,8 +25,8 @@ export class Facts {
   readonly effects = new Map<string, number>();
   /** Keys of operations that somebody has decided about: discarded, reconciled, purged, handed to another owner. */
   readonly released = new Set<string>();
-  /** Operations that were handed to another owner while somebody may have had them in flight without a lease. */
-  readonly handedInFlight = new Set<string>();
+  /** By whom operations were handed to another owner while somebody else may have had them in flight without a lease. */
+  readonly #handedInFlight = new Map<string, string>();
   /** Clients that are dead. */
   readonly dead = new Set<string>();
   /** Clients that were frozen at some time. */
@@ -59,7 +59,7 @@ export class Facts {
         break;
       }
       case "write":
-        this.#write(event.id, event.before, event.after);
+        this.#write(event.who, event.before, event.after);
         break;
       case "power":
         this.records.clear();
@@ -95,6 +95,11 @@ export class Facts {
   /** What was recorded of a request, also where that was removed and its id was given to another operation. */
   recordOf({ key, durable }: Sent): OperationRecord | undefined {
     return durable?.wire.value === key ? durable : (this.#removed.get(key) ?? durable);
+  }
+
+  /** Whether it was handed to another owner by somebody who cannot know of this client's attempt. */
+  wasHandedInFlight(id: string, who: string): boolean {
+    return this.#handedInFlight.has(id) && this.#handedInFlight.get(id) !== who;
   }
 
   requestsOf(key: string): readonly Request[] {
@@ -137,12 +142,13 @@ export class Facts {
     );
   }
 
-  #write(id: string, before: OperationRecord | undefined, after: OperationRecord | undefined): void {
+  #write(who: string, before: OperationRecord | undefined, after: OperationRecord | undefined): void {
+    const id = (after ?? before)?.id ?? "";
     if (after) this.records.set(id, after);
     else this.records.delete(id);
     if (before && !after) this.#removed.set(before.wire.value, before);
     const isHanded = before !== undefined && after !== undefined && before.owner !== after.owner;
-    if (isHanded && (this.jumps > 0 || this.frozen.size > 0)) this.handedInFlight.add(id);
+    if (isHanded && (this.jumps > 0 || this.frozen.size > 0)) this.#handedInFlight.set(id, who);
     const decided = !after || after.resolution !== undefined || isHanded;
     if (decided && before) for (const key of [before.key, ...this.keysOf(before)]) this.released.add(key);
   }

@@ -15,7 +15,7 @@ export const credentials: Invariant = {
       const given = issued.get(token);
       if (!given || given.who !== who) return `request ${request} carries ${token}, which nobody gave`;
       if (durable && given.id !== durable.id) return `request ${request} carries the credentials of ${given.id}`;
-      if (durable && !facts.handedInFlight.has(durable.id) && !token.startsWith(`secret-${durable.owner}-`))
+      if (durable && !facts.wasHandedInFlight(durable.id, who) && !token.startsWith(`secret-${durable.owner}-`))
         return `request ${request} of ${durable.owner} carries ${token}`;
       const earlier = used.get(token);
       used.set(token, request);

@@ -13,7 +13,7 @@ export const ownOwner: Invariant = {
       }
       if (event.what !== "fetch" || !event.durable || event.mayActFor === "*") return undefined;
       const { owner, id } = event.durable;
-      if (facts.handedInFlight.has(id)) return undefined;
+      if (facts.wasHandedInFlight(id, event.who)) return undefined;
       return event.mayActFor.includes(owner)
         ? undefined
         : `${id} of ${owner} was sent while ${event.mayActFor.join(", ") || "nobody"} was there`;

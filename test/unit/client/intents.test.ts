@@ -389,6 +389,19 @@ describe("keys", () => {
     expect(app.server.calls).toHaveLength(1);
   });
 
+  test("an id joins only the operation and the intent that it was recorded with", async () => {
+    const app = createTestSdk({ operations: { ...operations, refund: post("/transfers") } });
+    const call = (name: "transfer" | "refund", intent?: string) =>
+      app.sdk.operation(name, { amount: 1 }, { id: "op-1", ...(intent !== undefined && { intent }) });
+    await app.until(call("transfer", "rent").send());
+    expect(await app.until(call("transfer").send())).toMatchObject({ id: "op-1", source: "store" });
+    const other = await app.until(fate(call("transfer", "another").send()));
+    expect(other).toMatchObject({ code: "bad_option", fields: ["intent"] });
+    const renamed = await app.until(fate(call("refund", "rent").send()));
+    expect(renamed).toMatchObject({ code: "bad_option", fields: ["operation"] });
+    expect(app.server.calls).toHaveLength(1);
+  });
+
   test("of another profile: header, quotes, version", async () => {
     const profile = { name: "p", retention: "1h", header: "X-Request-Key", quoted: true, key: "v4" } as const;
     const app = createTestSdk({ operations, profile, server: { header: "x-request-key", quoted: true } });

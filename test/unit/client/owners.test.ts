@@ -97,6 +97,43 @@ describe("I9 only as the owner who recorded it", () => {
     expect(handle.getSnapshot()).toMatchObject({ state: "idle", attempts: 0 });
   });
 
+  test("adopt, discard and reconcile wait for the end of an attempt, also when another's clock has ended its lease", async () => {
+    const browser = createBrowser();
+    const asked: string[] = [];
+    const app = browser.open({
+      operations,
+      owner: () => "ada",
+      headers: async (context) => {
+        asked.push(context.owner);
+        await browser.clock.sleep(5_000);
+        return {};
+      },
+    });
+    const sending = fate(app.operation("transfer", { amount: 1 }, { id: "op-1" }).send());
+    await browser.clock.advance(1_000);
+    // As whoever's clock is an hour ahead claims it, and leaves it.
+    await browser.store.update("op-1", (record) => ({
+      ...record,
+      lease: undefined,
+      mark: undefined,
+      uncertainSince: 1,
+    }));
+    for (const decision of [
+      () => app.adopt("op-1", "bob"),
+      () => app.discard("op-1", { reason: "too late" }),
+      () => app.reconcile("op-1", "not-applied"),
+    ]) {
+      expect(await browser.clock.until(fate(decision()))).toMatchObject({
+        code: "in_flight",
+        record: { owner: "ada" },
+      });
+    }
+    void sending;
+    await browser.clock.advance(5_000);
+    expect(asked).toEqual(["ada"]);
+    expect(await browser.store.get("op-1")).toMatchObject({ owner: "ada", resolution: undefined });
+  });
+
   test("what is heard of a purged operation is not told of the next one of its id", async () => {
     const browser = createBrowser();
     const [first, second] = [browser.open({ operations }), browser.open({ operations })];
