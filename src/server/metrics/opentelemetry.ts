@@ -1,28 +1,5 @@
-import { type Backend, createMetrics, type Definition, type MetricLabels, type Metrics } from "./instruments.js";
-
-/** The part of an OpenTelemetry `Meter` that is used. */
-export interface OpenTelemetryMeter {
-  createCounter(name: string, options: OpenTelemetryInstrument): { add(value: number, attributes: MetricLabels): void };
-  createHistogram(
-    name: string,
-    options: OpenTelemetryInstrument & { readonly advice: { readonly explicitBucketBoundaries: number[] } },
-  ): { record(value: number, attributes: MetricLabels): void };
-  createObservableGauge(
-    name: string,
-    options: OpenTelemetryInstrument,
-  ): { addCallback(callback: OpenTelemetryCallback): void };
-}
-
-/** What an OpenTelemetry `Meter` makes an instrument from. */
-export interface OpenTelemetryInstrument {
-  readonly description: string;
-  readonly unit: string;
-}
-
-/** What an observable gauge asks for its values. */
-export type OpenTelemetryCallback = (result: {
-  observe(value: number, attributes: MetricLabels): void;
-}) => Promise<void>;
+import { type OpenTelemetryMeter, openTelemetryBackend } from "../../metrics/opentelemetry.js";
+import { createMetrics, type Metrics } from "./instruments.js";
 
 /**
  * Counts with OpenTelemetry, as `samekey.…`; an exporter for Prometheus makes of it the names that
@@ -33,25 +10,7 @@ export type OpenTelemetryCallback = (result: {
 export async function openTelemetryMetrics(meter?: OpenTelemetryMeter): Promise<Metrics> {
   const used = meter ?? (await globalMeter());
   if (used === undefined) return { observe: () => {}, watch: () => {} };
-  const options = ({ help, unit }: Definition): OpenTelemetryInstrument => ({ description: help, unit });
-  const backend: Backend = {
-    counter: (definition) => {
-      const counter = used.createCounter(`samekey.${definition.name}`, options(definition));
-      return (labels, value) => counter.add(value, labels);
-    },
-    histogram: (definition, buckets) => {
-      const advice = { explicitBucketBoundaries: [...buckets] };
-      const histogram = used.createHistogram(`samekey.${definition.name}`, { ...options(definition), advice });
-      return (labels, value) => histogram.record(value, labels);
-    },
-    gauge: (definition, read) => {
-      const gauge = used.createObservableGauge(`samekey.${definition.name}`, options(definition));
-      gauge.addCallback(async (result) => {
-        for (const { labels, value } of await read()) result.observe(value, labels);
-      });
-    },
-  };
-  return createMetrics(backend);
+  return createMetrics(openTelemetryBackend(used));
 }
 
 async function globalMeter(): Promise<OpenTelemetryMeter | undefined> {
