@@ -256,8 +256,10 @@ class SamekeySdk {
     for (let removed = 0; ; ) {
       const records = await store.page({ owner });
       if (records.length === 0) return removed;
-      removed += records.length;
-      await Promise.all(records.map(({ id }) => this.#journal.update(id, () => undefined)));
+      // One that is adopted meanwhile is its new owner's.
+      const drop = (standing: OperationRecord) => (standing.owner === owner ? undefined : standing);
+      const left = await Promise.all(records.map(({ id }) => this.#journal.update(id, drop)));
+      removed += left.filter((record) => !record).length;
     }
   }
 

@@ -328,6 +328,22 @@ describe("signOut", () => {
 });
 
 describe("purge", () => {
+  test("leaves what another owner adopts while it runs", async () => {
+    const watched = createWatchedStore();
+    const app = createTestSdk({ operations, owner: () => "ada", store: watched.store });
+    await app.until(app.sdk.operation("transfer", { amount: 1 }, { id: "op-1" }).save());
+    await app.until(app.sdk.operation("transfer", { amount: 2 }, { id: "op-2" }).save());
+    watched.break("page", async (run) => {
+      watched.mend("page");
+      const listed = await run();
+      await app.sdk.adopt("op-1", "bob");
+      return listed;
+    });
+    expect(await app.until(app.sdk.purge("ada"))).toBe(1);
+    expect(await watched.store.get("op-1")).toMatchObject({ owner: "bob", state: "pending" });
+    expect(await watched.store.get("op-2")).toBeUndefined();
+  });
+
   test("during an attempt: the waiter is told that its outcome is unknown; the answer is not written back", async () => {
     const app = createTestSdk({ operations });
     app.server.script(delay("10s"));
