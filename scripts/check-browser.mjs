@@ -1,4 +1,5 @@
 // The browser entry as an application bundles it: nothing of Node in it, and small.
+import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { hasSource, root } from "./entries.mjs";
@@ -44,6 +45,12 @@ function byPackage(inputs) {
     sums.set(name, (sums.get(name) ?? 0) + bytesInOutput);
   }
   return [...sums].sort(([, a], [, b]) => b - a).map(([name, bytes]) => `${name} ${bytes}`);
+}
+
+const told = /at most (\d+) KiB/.exec(readFileSync(`${root}docs/limits.md`, "utf8"))?.[1];
+if (Number(told) * 1024 !== budget) {
+  console.error(`docs/limits.md says at most ${told} KiB, and the budget is ${budget / 1024}`);
+  process.exitCode = 1;
 }
 
 const { gzip, inputs } = await bundle("dist/index.browser.js");

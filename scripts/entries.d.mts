@@ -2,6 +2,7 @@ export const root: string;
 export const manifest: {
   name: string;
   version: string;
+  scripts: Record<string, string>;
   dependencies: Record<string, string>;
   exports: Record<string, unknown>;
 };

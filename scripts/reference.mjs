@@ -12,6 +12,8 @@ const app = await Application.bootstrapWithPlugins({
   tsconfig: join(root, "tsconfig.json"),
   excludeInternal: true,
   excludePrivate: true,
+  // What comes with HTMLElement and Error is told elsewhere.
+  excludeExternals: true,
   disableSources: true,
   readme: "none",
   githubPages: false,

@@ -1,5 +1,6 @@
 import { defineConfig } from "vitepress";
 import { contentSecurityPolicy } from "./content-security-policy.js";
+import { plainEmptyHeads } from "./empty-heads.js";
 import { nav, sidebar } from "./navigation.js";
 
 export default defineConfig({
@@ -14,6 +15,10 @@ export default defineConfig({
   lastUpdated: false,
   metaChunk: true,
   head: [["meta", { name: "color-scheme", content: "light dark" }]],
+  markdown: {
+    config: plainEmptyHeads,
+    theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
+  },
   themeConfig: {
     nav,
     sidebar,

@@ -14,6 +14,7 @@ const group = (text: string, pages: readonly (readonly [text: string, page: stri
 const start = group("Start", [
   ["Quick start", "quick-start"],
   ["Concepts", "concepts"],
+  ["Examples", "examples"],
   ["Limits", "limits"],
 ]);
 
@@ -61,7 +62,6 @@ const behind = group("Behind it", [
 
 const reference: DefaultTheme.SidebarItem = {
   text: "Reference",
-  collapsed: true,
   items: entries.map(([subpath]) => ({ text: importName(subpath), link: `/reference/${importName(subpath)}` })),
 };
 

@@ -20,13 +20,11 @@ const modules = {
 const assert = vi.spyOn(console, "assert");
 const log = vi.spyOn(console, "log").mockImplementation(() => {});
 const markPaid = vi.fn();
-const showSpinner = vi.fn();
 const surroundings = {
   session: { userId: "alice" },
   tokenOf: async () => "secret",
   order: { id: "order-1" },
   markPaid,
-  showSpinner,
 };
 
 let sdk: samekey.Sdk;
@@ -64,35 +62,14 @@ test("intents: five clicks are one request, and the store answers the second tim
   expect(server.effects).toHaveLength(before + 1);
 });
 
-test("another body under the intent is refused and explained", async () => {
-  await run("intent-mismatch");
-  expect(log.mock.calls).toEqual(expect.arrayContaining([[["body.amount"]], ["succeeded"]]));
-});
-
 test("outcomes are values too", async () => {
   await run("outcomes");
   expect(log).toHaveBeenLastCalledWith(expect.any(String));
 });
 
-test("the waiter is not the operation", async () => {
-  server.script(testing.delay(2500));
-  const { data } = await run("waiting");
-  expect(showSpinner).toHaveBeenCalledWith(expect.any(String));
-  expect(data).toMatchObject({ id: expect.any(String) });
-}, 20_000);
-
 test("resume reports", async () => {
   const { report } = await run("resume");
   expect(report).toMatchObject({ unresolved: 0, remaining: 0 });
-});
-
-test("what needs a person is listed", async () => {
-  server.script(testing.unauthorized());
-  await expect(sdk.operation("transfer", { amount: 1 } as never, {} as never).send()).rejects.toMatchObject({
-    code: "blocked",
-  });
-  await run("dead-letters");
-  expect(log).toHaveBeenLastCalledWith(expect.any(String), "blocked", "credentials", undefined);
 });
 
 test("an app is tested in virtual time", async () => {

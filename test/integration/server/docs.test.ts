@@ -23,13 +23,19 @@ const hasCurl = await promisify(execFile)("curl", ["--version"]).then(
   () => false,
 );
 
-it.runIf(hasCurl).each(["1", "2"])(
-  "the shell loop of docs/server.md counts one ledger entry with SHARDS=%s",
-  async (shards) => {
+it.runIf(hasCurl).each([
+  ["docs/server.md", "1"],
+  ["docs/server.md", "2"],
+  ["README.md", "1"],
+])(
+  "the shell loop of %s counts one ledger entry with SHARDS=%s",
+  async (page, shards) => {
     server = await startReferenceServer({ databaseUrl: await databasesFor(postgres.url, shards) });
-    const docs = await readFile(new URL("../../../docs/server.md", import.meta.url), "utf8");
-    const [, loop = ""] = /```sh\n([^`]*)```/.exec(docs) ?? [];
-    expect(loop).toContain("seq 20");
+    const docs = await readFile(new URL(`../../../${page}`, import.meta.url), "utf8");
+    const loop =
+      [...docs.matchAll(/^```sh\n([^`]*)```/gm)].map(([, code = ""]) => code).find((code) => code.includes("seq 20")) ??
+      "";
+    expect(loop).not.toBe("");
     const { stdout } = await promisify(execFile)("sh", ["-c", loop.replaceAll("http://localhost:3000", server.url)]);
     const lines = stdout.trim().split(/\s+/);
     expect(lines).toHaveLength(21);
