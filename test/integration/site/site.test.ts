@@ -81,7 +81,6 @@ describe.skipIf(!found && !process.env["CI"])("in Chromium", () => {
     "index",
     "quick-start",
     "concepts",
-    "guide",
     "server",
     "operating",
     "recipes/checkout-page",
