@@ -125,7 +125,7 @@ describe.runIf(isPossible)("when the power fails", () => {
   const lose = (seed: number, trials: number, synced?: "normal" | "off") =>
     runRandom({
       program: { node: process.execPath, path: worker.path },
-      ...{ driver: "better-sqlite3", processes: 2, disk: newDisk(), trials, seed, synced },
+      ...{ store: "better-sqlite3", processes: 2, disk: newDisk(), trials, seed, synced },
     });
 
   it("the directory that was made for the file, the file and the record are there, once they were told of", async () => {
@@ -134,7 +134,7 @@ describe.runIf(isPossible)("when the power fails", () => {
     const path = join(disk.files, "a/b/orders.sqlite");
     const clock = { from: 0, speed: 1 };
     const order = { order: "1", kind: "plain", saved: true } as const;
-    const settings = { url: server.url, path, driver: "better-sqlite3", clock, prunes: false } as const;
+    const settings = { url: server.url, path, store: "better-sqlite3", clock, prunes: false } as const;
     const work = { recovery: "ask again", left: [], orders: [order], again: [] } as const;
     const end = { point: "send:before", hit: 1 } as const;
     const program = { node: process.execPath, path: worker.path, env: disk.env };

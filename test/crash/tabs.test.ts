@@ -3,12 +3,13 @@
 import process from "node:process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findChromium } from "../support/chromium.js";
-import { TAB_PLACES } from "./matrix/cells.js";
+import { placesOf } from "./matrix/cells.js";
 import { bundlePage } from "./tabs/bundle-page.js";
 import { ENDS, Tabs } from "./tabs/tabs.js";
 
 const trials = Number(process.env["CRASH_TRIALS"] ?? 1);
 const seed = Number(process.env["CRASH_SEED"] ?? 1);
+const places = placesOf("indexeddb");
 
 describe.runIf(await findChromium())("in Chromium", () => {
   let tabs: Tabs;
@@ -18,8 +19,8 @@ describe.runIf(await findChromium())("in Chromium", () => {
   afterAll(() => tabs?.close());
 
   describe.each(ENDS)("a tab %s", (end) => {
-    it.each(TAB_PLACES)("at %s, and another opened: one effect, one key, every outcome told", async (place) => {
-      const report = await tabs.runCell({ place, end, trials, seed: seed + TAB_PLACES.indexOf(place) });
+    it.each(places)("at %s, and another opened: one effect, one key, every outcome told", async (place) => {
+      const report = await tabs.runCell({ place, end, trials, seed: seed + places.indexOf(place) });
       expect(report.faults).toEqual([]);
     });
   });

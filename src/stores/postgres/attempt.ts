@@ -1,5 +1,6 @@
 /** One transaction on one connection. */
 
+import { faultPoint } from "../../core/fault-point.js";
 import { StoreError } from "../../errors.js";
 import type { Clock } from "../../store.js";
 import type { Answer, Session } from "./driver.js";
@@ -46,13 +47,17 @@ export class Attempt {
   async begin(): Promise<void> {
     this.#open = true;
     await this.query(BEGIN);
+    FAULT: faultPoint("group:begun");
   }
 
   async commit(strict: boolean): Promise<void> {
+    FAULT: faultPoint("group:commit");
     this.#committing = true;
     let command: string | undefined;
     try {
-      ({ command } = await this.query(strict ? COMMIT : COMMIT_RELAXED));
+      const asked = this.query(strict ? COMMIT : COMMIT_RELAXED);
+      FAULT: faultPoint("group:asked");
+      ({ command } = await asked);
     } catch (error) {
       // Only a statement's own error tells that the transaction is gone; a lost connection may have committed.
       if (isLost(error)) throw new UnknownFate(undefined, { cause: error });
@@ -63,6 +68,7 @@ export class Attempt {
     if (command?.toUpperCase() === "ROLLBACK") {
       throw new PostgresFailure({ message: "COMMIT was answered with ROLLBACK", code: "40000" });
     }
+    FAULT: faultPoint("group:committed");
   }
 
   /** Runs `act` within the deadline, and undoes what it leaves open. */

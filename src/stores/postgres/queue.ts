@@ -1,5 +1,6 @@
 /** Group commit: what is called in one turn of the event loop is committed together, and synced once. */
 
+import { faultPoint } from "../../core/fault-point.js";
 import type { NewRecord } from "../../core/record.js";
 import type { CallerTransaction, Clock, Inserted, InsertLimits, Message } from "../../store.js";
 import { Attempt } from "./attempt.js";
@@ -106,6 +107,7 @@ export class Queue {
         if ("error" in outcome) reject(asStoreError(outcome.error, id));
         else resolve(outcome.value as never);
       });
+      FAULT: if (batch.some(({ work }) => work.kind !== "read")) faultPoint("group:told");
     } catch (error) {
       if (batch.length > 1 && !(error instanceof UnknownFate) && !isLost(error)) {
         for (const job of batch) await this.#commit([job]);

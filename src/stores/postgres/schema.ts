@@ -1,5 +1,6 @@
 /** The tables, and how they come to be. */
 
+import { faultPoint } from "../../core/fault-point.js";
 import { StoreError } from "../../errors.js";
 import type { Session } from "./driver.js";
 
@@ -116,19 +117,24 @@ async function create(session: Session, tables: Tables): Promise<void> {
   try {
     // The server half makes its own tables, perhaps in the same schema, under the same lock.
     await session.query("select pg_advisory_xact_lock(hashtextextended($1::text, 71))", tables.schema);
+    FAULT: faultPoint("migrate:begun");
     const found = await versionOf(session, tables);
     if (found !== undefined) refuseNewer(found, tables);
     else {
       const { rows } = await session.query("select 1 from pg_catalog.pg_namespace where nspname = $1", tables.schema);
       // Where it exists, the right to make one is not needed.
       if (rows.length === 0) await session.query(`create schema ${quote(tables.schema)}`);
+      FAULT: faultPoint("migrate:schema");
       await session.query(tablesSql(tables));
+      FAULT: faultPoint("migrate:tables");
     }
+    FAULT: faultPoint("migrate:commit");
     await session.query("commit");
   } catch (error) {
     await session.query("rollback").catch(() => {});
     throw error;
   }
+  FAULT: faultPoint("migrate:committed");
 }
 
 /** Looked up in the catalog: `to_regclass` may answer from a cache in which what another has just made is not there. */

@@ -1,5 +1,6 @@
 /** What one transaction does to the tables, and what has to be written together with each other. */
 
+import { faultPoint } from "../../core/fault-point.js";
 import type { NewRecord, OperationRecord } from "../../core/record.js";
 import { holdsIntent, needsSync, occupiesLane } from "../../core/record.js";
 import { StoreError } from "../../errors.js";
@@ -79,6 +80,13 @@ export class Transaction {
     return (await this.#session.query(sql, this.tables.sdk, ...values)).rows;
   }
 
+  async #write(sql: string, ...values: readonly unknown[]): Promise<Answer["rows"]> {
+    this.writes += 1;
+    const rows = await this.rows(sql, ...values);
+    FAULT: faultPoint("group:row");
+    return rows;
+  }
+
   /** The records that meet a condition on `o`; `$1` is the sdk's name. */
   async records(condition: string, ...values: readonly unknown[]): Promise<OperationRecord[]> {
     return (await this.rows(`${this.#statements.select} ${condition}`, ...values)).map(recordOf);
@@ -121,9 +129,8 @@ export class Transaction {
 
   /** Adds what nothing keeps out. */
   async #add(additions: readonly Addition[]): Promise<Map<string, Inserted>> {
-    this.writes += 1;
     const rows = additions.map(({ row }, ord) => ({ ord, ...row }));
-    const added = await this.rows(this.#statements.insert, JSON.stringify(rows));
+    const added = await this.#write(this.#statements.insert, JSON.stringify(rows));
     const seen = new Map(added.map((row) => [row["id"], row]));
     const fresh = new Map<string, Inserted>();
     for (const { given, row } of additions) {
@@ -147,8 +154,7 @@ export class Transaction {
   /** Writes plain changes; answers with what stands there now, by id, of those whose `before` was what stood there. */
   async changeAll(changes: readonly Change[]): Promise<Map<string, OperationRecord>> {
     if (changes.length === 0) return new Map();
-    this.writes += 1;
-    const done = await this.rows(this.#statements.change, JSON.stringify(changes.map(({ row }) => row)));
+    const done = await this.#write(this.#statements.change, JSON.stringify(changes.map(({ row }) => row)));
     const ids = new Set(done.map(({ id }) => id));
     const stored = changes.filter(({ before }) => ids.has(columnText(before.id)));
     for (const { before, stored: after } of stored) this.strict ||= needsSync(before, after);
@@ -175,8 +181,7 @@ export class Transaction {
     this.strict = true;
     const leaves = leadsLane(record);
     if (leaves) await this.#lockLanes([record]);
-    this.writes += 1;
-    await this.rows(this.#statements.remove, record.seq);
+    await this.#write(this.#statements.remove, record.seq);
     if (holdsIntent(record)) await this.#handOver(record);
     if (leaves) await this.#unpark(record);
   }
@@ -187,9 +192,8 @@ export class Transaction {
     const lock = "select pg_try_advisory_xact_lock(hashtextextended($2::text, 7103)) as mine, $1::text";
     const [got] = await this.rows(lock, JSON.stringify([schema, sdk]));
     if (!got?.["mine"]) return;
-    this.writes += 1;
-    await this.rows(this.#statements.fold);
-    await this.rows(this.#statements.clear);
+    await this.#write(this.#statements.fold);
+    await this.#write(this.#statements.clear);
   }
 
   /** Heard once it is committed. */
@@ -275,8 +279,7 @@ export class Transaction {
     );
     for (const { seq } of waiting) {
       const { operations } = this.tables;
-      this.writes += 1;
-      await this.rows(
+      await this.#write(
         `update ${operations} o set held = 1 where o.sdk = $1 and o.seq = $2::bigint and not exists (
           select from ${operations} h where h.sdk = $1 and h.held = 1 and h.owner = o.owner
           and ((h.name = o.name and h.intent = o.intent) or (h.origin = o.origin and h.key = o.key)))`,

@@ -5,19 +5,28 @@ import { MOMENTS, type Moment } from "./server.js";
 /** Where a process is ended: at a point of its own, or when the server sees a moment. */
 export type Place = FaultPoint | Moment;
 
-export const PLACES: readonly Place[] = [...FAULT_POINTS, ...MOMENTS];
+export type StoreKind = "sqlite" | "postgres" | "indexeddb";
 
-/** A file has them; IndexedDB makes its database in one step of its own. */
-const ofFiles: readonly Place[] = ["open:created", "open:wal", "migrate:commit", "migrate:committed"];
+/** The points that not every store comes to, and which ones do. IndexedDB makes its database in one step of its own. */
+const some: Readonly<Partial<Record<Place, readonly StoreKind[]>>> = {
+  "open:created": ["sqlite"],
+  "open:wal": ["sqlite"],
+  "migrate:schema": ["postgres"],
+  "migrate:commit": ["sqlite", "postgres"],
+  "migrate:committed": ["sqlite", "postgres"],
+  "group:asked": ["postgres"],
+};
 
-/** Where a tab can be ended. */
-export const TAB_PLACES: readonly Place[] = PLACES.filter((place) => !ofFiles.includes(place));
+/** Where a process, or a tab, on such a store can be ended. */
+export function placesOf(kind: StoreKind): readonly Place[] {
+  return [...FAULT_POINTS, ...MOMENTS].filter((place) => some[place]?.includes(kind) ?? true);
+}
 
 /** What the lives of a cell are like, so that they come to its place. */
 export interface Setting {
   /** Orders of each life; with `+` in one lane. */
   readonly orders: readonly (Kind | `${Kind}+`)[];
-  /** Each place is come to in a file of its own. */
+  /** Each place is come to in a store of its own. */
   readonly fresh?: boolean;
   /** How many times as fast the clock goes. */
   readonly speed?: number;
@@ -37,6 +46,7 @@ const settings: Readonly<Record<FaultPoint, Setting>> = {
   "open:created": opening,
   "open:wal": opening,
   "migrate:begun": opening,
+  "migrate:schema": opening,
   "migrate:tables": opening,
   "migrate:commit": opening,
   "migrate:committed": opening,
@@ -54,6 +64,7 @@ const settings: Readonly<Record<FaultPoint, Setting>> = {
   "group:begun": orders,
   "group:row": orders,
   "group:commit": orders,
+  "group:asked": orders,
   "group:committed": orders,
   "group:told": orders,
   "deliver:before": decisions,

@@ -33,12 +33,17 @@ export interface Order {
 /** How a life finishes what the ones before it left. */
 export type Recovery = "resume" | "start" | "ask again";
 
-export type Driver = "better-sqlite3" | "node:sqlite";
+/** The stores that processes live on: SQLite or Postgres, through two drivers each. */
+export const STORES = ["better-sqlite3", "node:sqlite", "postgres", "postgres.js"] as const;
+
+export type StoreName = (typeof STORES)[number];
+
+export const isPostgres = (store: StoreName): boolean => store.startsWith("postgres");
 
 /** What one life is to do. */
 export interface Errand {
   readonly url: string;
-  /** Names the store. */
+  /** Names the store: a file, or in Postgres a schema. */
   readonly path: string;
   /** Where it ends, and at which arrival there. */
   readonly end?: { readonly point: FaultPoint; readonly hit: number } | undefined;
@@ -56,7 +61,9 @@ export interface Errand {
 
 /** What one life of a process is to do. */
 export interface ProcessErrand extends Errand {
-  readonly driver: Driver;
+  readonly store: StoreName;
+  /** The connection string, where that is a Postgres. */
+  readonly database?: string | undefined;
   /** Planted, for the tests of the tests: how little is synced where everything should be. */
   readonly synced?: "normal" | "off" | undefined;
 }

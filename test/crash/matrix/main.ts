@@ -1,24 +1,20 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { availableParallelism, tmpdir } from "node:os";
-import { join } from "node:path";
+import { availableParallelism } from "node:os";
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { buildLibrary, Disk } from "../power-loss/disk.js";
-import { ENDS, Tabs } from "../tabs/tabs.js";
-import { PLACES, TAB_PLACES } from "./cells.js";
-import type { Driver } from "./errand.js";
-import { runProcesses } from "./run-cell.js";
-import { runRandom } from "./run-random.js";
+import { startPostgres } from "../../support/postgres.js";
+import { placesOf } from "./cells.js";
+import { isPostgres, STORES, type StoreName } from "./errand.js";
+import { type Job, type Plan, powerLossJob, processJobs, type Row, randomJob, tabJobs } from "./jobs.js";
 
 const usage = `
 Ends a process at every fault point and at every moment that the server can see, again and again, and compares.
 
   --trials 200             kills of each cell; 20 with --tabs
   --point settle:before    these cells only; \`settle\` for all that begin so (may be repeated)
-  --store better-sqlite3   or node:sqlite (may be repeated)
-  --random                 at random instants instead, from outside, several processes on one file
+  --store better-sqlite3   or node:sqlite, postgres (through pg), postgres.js (may be repeated)
+  --random                 at random instants instead, from outside, several processes on one store
   --tabs                   tabs in Chromium instead, closed and crashed, on IndexedDB
-  --power-loss             and with them the power, so that what was not synced is lost (Linux, needs gcc)
+  --power-loss             and with them the power, so that what was not synced is lost (SQLite; Linux, needs gcc)
   --processes 2            with --random, how many
   --seed 1
   --jobs 2                 cells at once`;
@@ -26,18 +22,6 @@ Ends a process at every fault point and at every moment that the server can see,
 const repeated = { type: "string", multiple: true } as const;
 const single = { type: "string" } as const;
 const flag = { type: "boolean" } as const;
-
-interface Row {
-  readonly name: string;
-  readonly kills: number;
-  readonly orders: number;
-  readonly faults: readonly string[];
-}
-
-interface Job {
-  readonly name: string;
-  run(onTrial: (done: number) => void): Promise<Row>;
-}
 
 /** What `run.js` knows and a bundle does not. */
 export interface Surroundings {
@@ -47,7 +31,7 @@ export interface Surroundings {
   readonly powerLoss: string;
   /** The script of the page that lives in a tab. */
   readonly page: () => Promise<string>;
-  readonly nodeOf: (driver: string) => string | undefined;
+  readonly nodeOf: (store: StoreName) => string | undefined;
 }
 
 /** Runs what the command line asks for. Resolves to whether all is well. */
@@ -64,65 +48,46 @@ export async function main({ worker, powerLoss, page, nodeOf }: Surroundings): P
   }
   const trials = Number(given.trials ?? (given.tabs ? 20 : 200));
   const seed = Number(given.seed ?? 1);
-  const all = given.tabs ? TAB_PLACES : PLACES;
-  const places = all.filter((place) => given.point?.some((name) => `${place}:`.startsWith(`${name}:`)) ?? true);
-  if (places.length === 0) throw new Error(`unknown point; there are: ${all.join(" ")}`);
+  const processes = Number(given.processes ?? 2);
+  const plan: Plan = {
+    ...{ trials, seed },
+    wants: (place) => given.point?.some((name) => `${place}:`.startsWith(`${name}:`)) ?? true,
+  };
+  const stores = (given.store ?? ["better-sqlite3"]).map(storeNamed);
+
+  function jobsOn(store: StoreName, database: string | undefined): Job[] {
+    const node = nodeOf(store);
+    if (!node) throw new Error(`there is no Node for ${store} here`);
+    const common = { program: { node, path: worker }, store, database, trials };
+    if (given["power-loss"]) {
+      if (isPostgres(store)) throw new Error("--power-loss takes the power from a file: it goes with SQLite only");
+      return [powerLossJob(common, plan, processes, powerLoss)];
+    }
+    return given.random ? [randomJob(common, plan, processes)] : processJobs(common, plan);
+  }
+
+  const postgres = !given.tabs && stores.some(isPostgres) ? await startPostgres() : undefined;
+  try {
+    const jobs = given.tabs ? tabJobs(await page(), plan) : stores.flatMap((store) => jobsOn(store, postgres?.url));
+    if (jobs.length === 0) throw new Error(`unknown point; there are: ${allPlaces.join(" ")}`);
+    return await runAll(jobs, Number(given.jobs ?? availableParallelism()), seed);
+  } finally {
+    await postgres?.stop();
+  }
+}
+
+const allPlaces = [...new Set([...placesOf("sqlite"), ...placesOf("postgres")])];
+
+function storeNamed(name: string): StoreName {
+  const store = STORES.find((one) => one === name);
+  if (!store) throw new Error(`--store ${name} is unknown; there are: ${STORES.join(", ")}`);
+  return store;
+}
+
+async function runAll(jobs: readonly Job[], atOnce: number, seed: number): Promise<boolean> {
   const rows: Row[] = [];
   const counts = new Map<number, number>();
   const startedAt = performance.now();
-
-  function jobsOf(store: string): Job[] {
-    const driver = store as Driver;
-    const node = nodeOf(driver);
-    if (!node) throw new Error(`there is no Node for ${driver} here; --store takes better-sqlite3 or node:sqlite`);
-    const common = { program: { node, path: worker }, driver, trials };
-    const processes = Number(given.processes ?? 2);
-    if (given["power-loss"]) {
-      const run = async (onTrial: (done: number) => void): Promise<Row> => {
-        const directory = await mkdtemp(join(tmpdir(), "samekey-disk-"));
-        try {
-          const disk = new Disk(directory, buildLibrary(powerLoss, directory));
-          const report = await runRandom({ ...common, processes, seed, disk, onTrial });
-          return { name: `${driver} power loss, ${report.lost} writes lost`, ...report };
-        } finally {
-          await rm(directory, { recursive: true, force: true });
-        }
-      };
-      return [{ name: `${driver} power loss`, run }];
-    }
-    if (given.random) {
-      const name = `${driver} at random`;
-      return [
-        { name, run: async (onTrial) => ({ name, ...(await runRandom({ ...common, processes, seed, onTrial })) }) },
-      ];
-    }
-    return places.map((place, index) => {
-      const name = `${driver} ${place}`;
-      const options = { ...common, place, seed: seed * 1_000 + index };
-      return { name, run: async (onTrial) => ({ name, ...(await runProcesses({ ...options, onTrial })) }) };
-    });
-  }
-
-  /** One tab lives at a time, so each cell has a Chromium of its own. */
-  async function jobsInTabs(): Promise<Job[]> {
-    const script = await page();
-    return places.flatMap((place, index) =>
-      ENDS.map((end): Job => {
-        const name = `tab ${end} ${place}`;
-        const run = async (onTrial: (done: number) => void): Promise<Row> => {
-          const tabs = await Tabs.open(script);
-          try {
-            return { name, ...(await tabs.runCell({ place, end, trials, seed: seed * 1_000 + index, onTrial })) };
-          } finally {
-            await tabs.close();
-          }
-        };
-        return { name, run };
-      }),
-    );
-  }
-
-  const jobs = given.tabs ? await jobsInTabs() : (given.store ?? ["better-sqlite3"]).flatMap(jobsOf);
 
   function progress(): void {
     const kills = [...counts.values()].reduce((sum, count) => sum + count, 0);
@@ -142,7 +107,7 @@ export async function main({ worker, powerLoss, page, nodeOf }: Surroundings): P
       progress();
     }
   }
-  await Promise.all(Array.from({ length: Number(given.jobs ?? availableParallelism()) }, work));
+  await Promise.all(Array.from({ length: atOnce }, work));
 
   const wrong = rows.filter(({ faults }) => faults.length > 0).length;
   const kills = rows.reduce((sum, row) => sum + row.kills, 0);

@@ -5,7 +5,7 @@ import { type Random, seeded } from "../../../examples/demo/random.js";
 import type { FaultPoint } from "../../../src/core/fault-point.js";
 import { Books } from "./books.js";
 import { isMoment, type Place, type Setting, settingOf } from "./cells.js";
-import type { Driver, Errand, Kind, Order, Recovery } from "./errand.js";
+import type { Errand, Kind, Order, ProcessErrand, Recovery } from "./errand.js";
 import { type Ending, type Life, live, type Program } from "./life.js";
 import { type Server, startServer } from "./server.js";
 
@@ -20,9 +20,10 @@ export interface CellOptions {
   readonly onTrial?: ((done: number) => void) | undefined;
 }
 
-export interface ProcessCellOptions extends Omit<CellOptions, "start" | "server"> {
+export interface ProcessCellOptions
+  extends Omit<CellOptions, "start" | "server">,
+    Pick<ProcessErrand, "store" | "database"> {
   readonly program: Program;
-  readonly driver: Driver;
 }
 
 export interface CellReport {
@@ -36,7 +37,7 @@ export interface CellReport {
 export const RECOVERIES: readonly Recovery[] = ["resume", "start", "ask again"];
 
 /**
- * One cell: life after life on one file, each ended at the place, while it finishes what the last one left or places orders
+ * One cell: life after life on one store, each ended at the place, while it finishes what the last one left or places orders
  * of its own. The last life is left alone; then everything is compared.
  */
 export async function runCell(options: CellOptions): Promise<CellReport> {
@@ -62,10 +63,10 @@ export async function runCell(options: CellOptions): Promise<CellReport> {
 }
 
 /** A cell whose lives are processes, with a server of its own. */
-export async function runProcesses({ program, driver, ...options }: ProcessCellOptions): Promise<CellReport> {
+export async function runProcesses({ program, store, database, ...options }: ProcessCellOptions): Promise<CellReport> {
   const server = await startServer();
   try {
-    return await runCell({ ...options, server, start: (errand) => live(program, { ...errand, driver }) });
+    return await runCell({ ...options, server, start: (errand) => live(program, { ...errand, store, database }) });
   } finally {
     await server.close();
   }
@@ -108,7 +109,7 @@ class Cell {
     const { start, server, place } = this.#options;
     const setting = settingOf(place);
     const fresh = how === "last" ? [] : this.#draw(setting.orders);
-    // In a file that has been made before, the places where it is made are not come to.
+    // In a store that has been made before, the places where it is made are not come to.
     const hasMuch = this.#left.length > 3 * setting.orders.length;
     // One that is always ended before it has caught up has more to do each time.
     const isEnded = how === "ended" && !hasMuch && !(setting.fresh && this.#left.length > 0);

@@ -7,27 +7,24 @@ import type { Disk } from "../power-loss/disk.js";
 import { readRecords } from "../power-loss/stands.js";
 import { Books } from "./books.js";
 import type { Setting } from "./cells.js";
-import type { Driver, Order, ProcessErrand } from "./errand.js";
+import type { Order, ProcessErrand } from "./errand.js";
 import { live, type Program } from "./life.js";
 import { drawOrders, hasRecovered, pick, RECOVERIES } from "./run-cell.js";
 import { startServer } from "./server.js";
 
-export interface RandomOptions {
+export interface RandomOptions extends Pick<ProcessErrand, "store" | "database" | "synced"> {
   readonly program: Program;
-  readonly driver: Driver;
   /** How often processes are ended. */
   readonly trials: number;
-  /** How many share the file. */
+  /** How many share the store. */
   readonly processes: number;
   readonly seed: number;
   /** A disk that loses power whenever processes are ended, all at once. */
   readonly disk?: Disk | undefined;
-  readonly synced?: ProcessErrand["synced"];
   readonly onTrial?: ((done: number) => void) | undefined;
 }
 
 export interface RandomReport {
-  readonly driver: Driver;
   readonly kills: number;
   readonly orders: number;
   /** How many writes were lost with the power. */
@@ -47,11 +44,11 @@ interface Chain {
 }
 
 /**
- * Processes on one file, each ended from outside at any instant, or all at one; whoever comes next finishes what was left.
+ * Processes on one store, each ended from outside at any instant, or all at one; whoever comes next finishes what was left.
  * All of them ask for some of the others' orders too.
  */
 export async function runRandom(options: RandomOptions): Promise<RandomReport> {
-  const { driver, trials, processes, seed, disk, synced, onTrial } = options;
+  const { store, database, trials, processes, seed, disk, synced, onTrial } = options;
   const program = { ...options.program, env: disk?.env };
   const random = seeded(seed);
   const directory = await mkdtemp(join(tmpdir(), "samekey-crash-"));
@@ -68,7 +65,7 @@ export async function runRandom(options: RandomOptions): Promise<RandomReport> {
 
   async function liveOnce(chain: Chain, fresh: readonly Order[], again: readonly Order[], after: number | undefined) {
     const life = live(program, {
-      ...{ url: server.url, path, driver, clock: { from: 0, speed: 1 }, prunes: false, synced },
+      ...{ url: server.url, path, store, database, clock: { from: 0, speed: 1 }, prunes: false, synced },
       recovery: pick(random, RECOVERIES),
       ...{ left: chain.left, orders: fresh, again },
     });
@@ -123,5 +120,5 @@ export async function runRandom(options: RandomOptions): Promise<RandomReport> {
     await server.close();
     await rm(directory, { recursive: true, force: true });
   }
-  return { driver, kills, orders: placed.length, lost, faults: [...faults, ...books.faults()] };
+  return { kills, orders: placed.length, lost, faults: [...faults, ...books.faults()] };
 }

@@ -12,9 +12,8 @@ process.once("exit", remove);
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130));
 
 /** better-sqlite3 is installed for the Node that runs this; an older one has no `node:sqlite`. */
-function nodeOf(driver) {
-  if (driver === "better-sqlite3" || process.getBuiltinModule?.("node:sqlite")) return process.execPath;
-  return driver === "node:sqlite" ? node24() : undefined;
+function nodeOf(store) {
+  return store !== "node:sqlite" || process.getBuiltinModule?.("node:sqlite") ? process.execPath : node24();
 }
 
 const { main } = await import(join(directory, "main.js"));
