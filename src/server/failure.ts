@@ -13,6 +13,9 @@ export function sqlState(error: unknown): string | undefined {
   return undefined;
 }
 
+/** invalid_sql_statement_name: it was not prepared on this connection, or is no more. */
+export const unknownStatement = "26000";
+
 /** Whether Postgres itself said that the connection or the server goes: shut down, cut off, out of connections. */
 export function isConnectionState(error: unknown): boolean {
   return /^(08|57P|53|25P03|25P04|58)/.test(sqlState(error) ?? "");

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { MisuseError } from "../errors.js";
-import { isConnectionState, sqlState } from "./failure.js";
+import { isConnectionState, sqlState, unknownStatement } from "./failure.js";
 import { mintedAt } from "./key.js";
 import type { Session, Sessions, Statement } from "./sessions/session.js";
 import type { Stored } from "./stored.js";
@@ -96,8 +96,9 @@ export class Transaction<Tx> {
     if (committed.status === "fulfilled" && committed.value === "unknown") return "unknown";
     if (inserted.status === "rejected") {
       const state = sqlState(inserted.reason);
-      // Stored meanwhile, or the key's partition was dropped meanwhile, as it is past the window: a look tells.
-      if (state === "23505" || state === "23514") return "conflict";
+      // Stored meanwhile, or the key's partition was dropped meanwhile, as it is past the window: a look tells. Or the handler
+      // has done away with what was prepared.
+      if (state === "23505" || state === "23514" || state === unknownStatement) return "conflict";
       throw state === "25P02" ? aborted(inserted.reason) : inserted.reason;
     }
     if (committed.status === "rejected") throw committed.reason;

@@ -12,6 +12,8 @@ interface Wire {
   readonly stream: { cork?(): void; uncork?(): void };
 }
 
+const wireCalls = ["parse", "close", "bind", "execute", "sync"] as const;
+
 /** What one statement gave: its rows, their values as text, and its command tag. */
 export interface BatchResult {
   readonly rows: (string | null)[][];
@@ -25,6 +27,8 @@ export interface BatchResult {
 export interface PgBatch {
   /** How many statements went through. */
   readonly done: number;
+  /** Whether `pg` let it through to the connection. */
+  readonly sent: boolean;
   /** @throws what the database or `pg` says; {@link done} tells of which statement */
   run(): Promise<readonly BatchResult[]>;
 }
@@ -46,6 +50,9 @@ const whose: Statement = { text: "SELECT pg_backend_pid()" };
 
 /** By the class of queries that the connection's own `pg` has: there may be several. */
 const classes = new WeakMap<QueryClass, Batches>();
+
+/** Of a `pg` that has been found to have changed. */
+const refused = new WeakSet<QueryClass>();
 
 /** @param ahead - to be prepared now, besides the statements themselves, where they can and are not yet */
 export function pgBatch(
@@ -72,6 +79,7 @@ function batchesAmong(query: QueryClass): Batches {
 
   return class Batch extends Base implements PgBatch {
     done = 0;
+    sent = false;
     /** `pg` and what traces it replace this one, to hear of the end. */
     callback: (error: unknown) => void = () => {};
     readonly #connection: Connection;
@@ -104,7 +112,11 @@ function batchesAmong(query: QueryClass): Batches {
     }
 
     submit(wire: Wire): void {
+      this.sent = true;
       const known = prepared.get(this.#connection);
+      // DISCARD and DEALLOCATE take all at once: unless this batch begins with a statement that must still be there, none of
+      // them counts as prepared. The transaction's last batch relies on it.
+      if (this.#ahead.length > 0 && !known?.has(this.#statements[0]?.name ?? "")) known?.clear();
       wire.stream.cork?.();
       try {
         for (const statement of this.#statements) {
@@ -166,9 +178,20 @@ function batchesAmong(query: QueryClass): Batches {
   };
 }
 
-/** To be called when something that was prepared is gone. */
+/** To be called when what was prepared is gone. */
 export function forgetPrepared(connection: Connection): void {
   prepared.delete(connection);
+}
+
+/** To be called when what is prepared does not last. */
+export function prepareNothing(connection: Connection): void {
+  prepared.set(connection, undefined);
+}
+
+/** To be called when `pg` does not take batches after all, or not as they are made here. */
+export function refuseBatches(connection: Connection): void {
+  const query = queryClassOf(connection);
+  if (query !== undefined) refused.add(query);
 }
 
 /**
@@ -177,11 +200,12 @@ export function forgetPrepared(connection: Connection): void {
  */
 export function takesBatches(connection: Connection): boolean {
   const { connection: wire } = connection as { connection?: Partial<Wire> };
+  const query = queryClassOf(connection);
   return (
-    typeof wire?.parse === "function" &&
-    typeof wire.sync === "function" &&
+    query !== undefined &&
+    !refused.has(query) &&
     connection.query === Object.getPrototypeOf(connection).query &&
-    queryClassOf(connection) !== undefined
+    wireCalls.every((name) => typeof wire?.[name] === "function")
   );
 }
 

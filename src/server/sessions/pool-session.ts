@@ -1,11 +1,12 @@
 import type { Connection, QueryResult } from "../driver.js";
-import { sqlState } from "../failure.js";
-import { forgetPrepared, pgBatch, takesBatches } from "./pg-batch.js";
+import { sqlState, unknownStatement } from "../failure.js";
+import { forgetPrepared, pgBatch, prepareNothing, refuseBatches, takesBatches } from "./pg-batch.js";
 import {
   beginning,
   beginThenAsk,
   commitBehind,
   controlsTransaction,
+  deallocates,
   type Ending,
   notTheirs,
   notTheirsToEnd,
@@ -13,9 +14,6 @@ import {
   type Statement,
   transactionOver,
 } from "./session.js";
-
-/** invalid_sql_statement_name: it was not prepared on this connection. */
-const unknownStatement = "26000";
 
 const beginStatement: Statement = { name: "samekey_begin", text: beginning(undefined) };
 const commitStatement: Statement = { name: "samekey_commit", text: "COMMIT" };
@@ -47,6 +45,7 @@ export class PoolSession<C extends Connection> implements Session<C> {
       const [first] = args;
       const text = typeof first === "string" ? first : (first as { text?: unknown } | undefined)?.text;
       if (controlsTransaction(text)) return Promise.reject(notTheirsToEnd());
+      if (deallocates(text)) forgetPrepared(this.#connection);
       return Reflect.apply(this.#connection.query, this.#connection, args);
     };
     return new Proxy(this.#connection, {
@@ -69,20 +68,30 @@ export class PoolSession<C extends Connection> implements Session<C> {
 
   async beginAndAsk(question: Statement, last: Statement): Promise<string> {
     if (!takesBatches(this.#connection)) return beginThenAsk(this, question);
-    const ask = async (): Promise<string> => {
-      const batch = pgBatch(this.#connection, [beginStatement, question], [last, commitStatement]);
-      const [, answer] = await batch.run();
-      return answer?.rows[0]?.[0] as string;
-    };
     try {
-      return await ask();
+      return await this.#askInBatch(question, last);
     } catch (error) {
       if (sqlState(error) !== unknownStatement) throw error;
       // Somebody has done away with what was prepared (DEALLOCATE, DISCARD). Nothing was done yet.
       forgetPrepared(this.#connection);
       await this.query("ROLLBACK");
-      return ask();
+      return this.#askInBatch(question, last);
     }
+  }
+
+  async #askInBatch(question: Statement, last: Statement): Promise<string> {
+    const batch = pgBatch(this.#connection, [beginStatement, question], [last, commitStatement]);
+    const results = await batch.run().catch((error) => {
+      if (batch.sent) throw error;
+      return [];
+    });
+    const answer = results[1]?.rows[0]?.[0];
+    if (typeof answer === "string") return answer;
+    // A `pg` that turns batches away, or hands over otherwise what comes back. Text it takes in any version.
+    if (batch.sent) await this.query("ROLLBACK");
+    const inText = await beginThenAsk(this, question);
+    refuseBatches(this.#connection);
+    return inText;
   }
 
   commit(): Promise<QueryResult> {
@@ -96,13 +105,16 @@ export class PoolSession<C extends Connection> implements Session<C> {
     const batch = pgBatch(this.#connection, [last, commitStatement]);
     const ran = batch.run();
     const done = ran.catch((error) => {
-      if (batch.done === 0) throw error;
+      const gone = sqlState(error) === unknownStatement;
+      if (gone) prepareNothing(this.#connection);
+      if (gone || batch.done === 0) throw error;
     });
     const committed = ran.then(
       ([, commit]) => ({ command: commit?.command ?? "" }),
       (error) => {
-        // COMMIT was not run behind a statement that failed: what would then have undone everything still has to.
-        if (batch.done === 0 && sqlState(error) !== undefined) return this.rollback();
+        const state = sqlState(error);
+        // COMMIT was not run, behind a statement that failed or for want of itself: what it would have undone still has to be.
+        if (state === unknownStatement || (batch.done === 0 && state !== undefined)) return this.rollback();
         throw error;
       },
     );

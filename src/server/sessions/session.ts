@@ -94,6 +94,11 @@ export function controlsTransaction(text: unknown): boolean {
   return typeof text === "string" && control.test(text);
 }
 
+/** Whether a statement may do away with what is prepared on its connection, by itself or within another one. */
+export function deallocates(text: unknown): boolean {
+  return typeof text === "string" && /\bdeallocate\b/i.test(text);
+}
+
 /** A handler that ends its transaction would leave effects without their record, to be done a second time. */
 export function notTheirsToEnd(): MisuseError {
   return new MisuseError("bad_option", {
