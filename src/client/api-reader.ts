@@ -3,6 +3,7 @@ import type { OperationRecord } from "../core/record.js";
 import { headersFor } from "./headers.js";
 import type { ResolvedOperation, ResolvedOptions } from "./options.js";
 import type { Owners } from "./owners.js";
+import { placeAt } from "./place.js";
 
 /** What reading is done with. */
 export interface ReaderParts {
@@ -16,18 +17,18 @@ export interface ReaderParts {
 export function readerOf(record: OperationRecord, operation: ResolvedOperation, parts: ReaderParts): ApiReader {
   const { options, owners, fetch } = parts;
   const get = async (place: string): Promise<Response> => {
-    const url = URL.canParse(place, record.request.url) ? new URL(place, record.request.url) : undefined;
-    // Credentials go nowhere else.
-    if (url?.origin !== record.origin) throw new Error(`samekey: ${place} is not at ${record.origin}`);
+    const url = placeAt(record, place);
+    if (url === undefined)
+      throw new Error(`samekey: only ${record.origin} is read from, without user name or password`);
     const { signal, disarm } = timeLimit(options, operation.attemptTimeout);
     try {
-      const asking = { operation, baseOrigin: parts.baseOrigin(), url: url.href, signal };
+      const asking = { operation, baseOrigin: parts.baseOrigin(), url, signal };
       const headers = await headersFor(record, asking);
       if (!headers || !owners.mayAct(record.owner)) throw new Error("samekey: there are no credentials to read with");
       headers.delete("content-type");
       const { credentials } = record.request;
       const init: RequestInit = { headers, redirect: "manual", signal, ...(credentials && { credentials }) };
-      const response = await fetch(url.href, init);
+      const response = await fetch(url, init);
       // To its last byte within the time.
       await response.clone().arrayBuffer();
       return response;

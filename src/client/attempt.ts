@@ -10,6 +10,7 @@ import type { Clock } from "../store.js";
 import { headersFor } from "./headers.js";
 import type { ResolvedOperation } from "./options.js";
 import type { Health } from "./origins.js";
+import { placeAt } from "./place.js";
 import { storableHeaders } from "./result.js";
 
 /** What one attempt needs from its surroundings. */
@@ -152,9 +153,7 @@ function placeOfCreated(
   const now = clock.now();
   const answer = readAnswer(signal.status, signal.headers, signal.body, now, operation.rules.replayHeaders);
   const found = lookUp(answer, requestOf(record, now));
-  const target = found !== undefined && URL.canParse(found, record.request.url) && new URL(found, record.request.url);
-  // Credentials go nowhere else.
-  return target && target.origin === record.origin ? target.href : undefined;
+  return found === undefined ? undefined : placeAt(record, found);
 }
 
 /** What was created, told as a replay; `undefined` where it is not to be had. Where it may be had later, that is tried. */
@@ -227,13 +226,18 @@ async function follow(
     const asks =
       (response.status === 307 || response.status === 308) &&
       !speaksForKey(response.headers, env.operation.rules.replayHeaders);
-    const again = followed && asks && location !== null;
-    if (!again || hop >= MAX_HOPS || !URL.canParse(location, url)) return response;
-    const target = new URL(location, url);
-    if (target.origin !== record.origin) return response;
-    url = target.href;
-    await response.body?.cancel();
+    const target = followed && asks && location !== null ? placeAt(record, location, url) : undefined;
+    if (!target || hop >= MAX_HOPS) return response;
+    url = target;
+    letGo(response);
   }
+}
+
+/** Its connection is free again. Libraries like node-fetch have a stream of Node's there, which has to be read to its end. */
+function letGo({ body }: Response): void {
+  const stream = body as { cancel?(): Promise<void>; resume?(): void } | null;
+  if (stream?.cancel) stream.cancel().catch(() => {});
+  else stream?.resume?.();
 }
 
 async function readWhole(response: Response, progress: Progress, env: AttemptEnvironment): Promise<AttemptResult> {

@@ -120,17 +120,21 @@ export class Drain {
     const events = ["settled", "blocked", "unresolved"] as const;
     const stops = events.map((event) => emitter.on(event, count));
     const over = new Error("samekey: the time is over");
+    const recount = async (): Promise<void> => {
+      report.remaining = (await (await journal.open()).counts(owner)).pending ?? 0;
+      isCounted = true;
+    };
+    let isCounted = whose === undefined;
     try {
-      if (whose === undefined || request.signal?.aborted) return report;
+      if (whose === undefined) return report;
       const until = options.clock.now() + request.wait;
       const work = async (ending: Ending): Promise<void> => {
         await this.#welcome(whose);
-        const store = await journal.open();
-        report.remaining = (await store.counts(owner)).pending ?? 0;
+        await recount();
         // Nobody waits any more: what it would begin now nobody asked for.
         if (ending.over) return;
         await this.#errand(request, until);
-        report.remaining = (await store.counts(owner)).pending ?? 0;
+        await recount();
       };
       await waiting.until(work, request.signal, request.wait, () => over);
     } catch (error) {
@@ -142,6 +146,8 @@ export class Drain {
       this.kick();
       release();
     }
+    // Whoever gave up before it was known is not told that nothing is left.
+    if (!isCounted) await recount();
     return report;
   }
 

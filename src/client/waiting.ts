@@ -21,12 +21,22 @@ export class Ending {
     for (const listener of this.#listeners) listener();
     this.#listeners.clear();
   }
+
+  get unheard(): boolean {
+    return this.#listeners.size === 0;
+  }
+
+  /** As the listener of a signal. */
+  handleEvent(): void {
+    this.end();
+  }
 }
 
 /** Those who wait for something: they alone keep a process alive, and each may stop waiting when it likes. */
 export class Waiting {
   readonly #clock: Clock;
   readonly #keepAlive: Platform["keepAlive"];
+  readonly #aborts = new WeakMap<AbortSignal, Ending>();
 
   constructor(clock: Clock, { keepAlive }: Platform) {
     this.#clock = clock;
@@ -51,11 +61,7 @@ export class Waiting {
     try {
       if (!signal && wait === undefined) return await work(ending);
       return await new Promise<T>((resolve, reject) => {
-        if (signal) {
-          const abort = (): void => reject(signal.reason);
-          signal.addEventListener("abort", abort);
-          ending.on(() => signal.removeEventListener("abort", abort));
-        }
+        if (signal) ending.on(this.#onAbort(signal, () => reject(signal.reason)));
         if (wait !== undefined) this.#limit(ending, wait, () => reject(late()));
         work(ending).then(resolve, reject);
       });
@@ -63,6 +69,18 @@ export class Waiting {
       ending.end();
       release?.();
     }
+  }
+
+  /** One listener for all who wait under a signal: Node takes more than ten for a leak, and says so. */
+  #onAbort(signal: AbortSignal, listener: () => void): () => void {
+    const abort = this.#aborts.get(signal) ?? new Ending();
+    this.#aborts.set(signal, abort);
+    signal.addEventListener("abort", abort);
+    const forget = abort.on(listener);
+    return () => {
+      forget();
+      if (abort.unheard) signal.removeEventListener("abort", abort);
+    };
   }
 
   #limit(ending: Ending, wait: number, late: () => void): void {

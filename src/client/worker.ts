@@ -52,7 +52,7 @@ export class Worker {
   /** The ids of the attempts. */
   readonly #underWay = new Set<string>();
   readonly #deadlines: Deadlines;
-  readonly #ended = new AbortController();
+  #closed = false;
   /** Whether nobody may work on this one yet: it is not known whether it was recorded, and its caller was told so. */
   isWithheld: (id: string) => boolean = () => false;
   /** Called when something has changed that may make other records due. */
@@ -69,7 +69,7 @@ export class Worker {
   }
 
   get closed(): boolean {
-    return this.#ended.signal.aborted;
+    return this.#closed;
   }
 
   /** How many attempts and hooks are under way. */
@@ -150,7 +150,7 @@ export class Worker {
   /** No new attempts; those under way get `timeout` milliseconds. */
   async close(timeout: number): Promise<void> {
     const { leases, gate, options } = this.#parts;
-    this.#ended.abort();
+    this.#closed = true;
     this.#sleepers.wakeAll();
     gate.close();
     const grace = new AbortController();
@@ -298,7 +298,7 @@ export class Worker {
     this.#underWay.delete(record.id);
     FAULT: faultPoint("settle:before");
     // Started before the slot is given back, so that the next claim can share the write's transaction.
-    const writing = this.#insist(() => journal.change(record.id, event, record));
+    const writing = this.#insist(record.id, () => journal.change(record.id, event, record));
     const isOutage = gate.leave(record.origin, result.health);
     this.onProgress();
     journal.foretell(record, event);
@@ -318,13 +318,14 @@ export class Worker {
   }
 
   /** What an answer said is not lost to a store that fails once. */
-  async #insist<T>(write: () => Promise<T>): Promise<T> {
+  async #insist<T>(id: string, write: () => Promise<T>): Promise<T> {
     for (let tries = 0; ; tries++) {
       try {
         return await write();
       } catch (error) {
         if (tries === PATIENCE || this.closed) throw error;
-        await this.#parts.options.clock.sleep(PAUSE * 2 ** tries, this.#ended.signal, true).catch(() => {});
+        // Under a name of its own: whoever wakes the operation does not cut it short.
+        await this.#sleep(PAUSE * 2 ** tries, `the answer of ${id}`);
       }
     }
   }

@@ -3,17 +3,19 @@ import type { OperationRecord } from "../core/record.js";
 import { askAgain } from "./ask-again.js";
 import { defineProfile } from "./define.js";
 
-/** What is listed was applied. That nothing is listed proves nothing: a request may still be on its way. */
+/**
+ * What is listed was applied. That nothing is listed proves nothing: a request may still be on its way. Whatever is no list
+ * tells nothing, and is asked for again.
+ */
 async function reconcile({ key, request }: OperationRecord, { get }: ApiReader): Promise<Finding> {
   const list = new URL(request.url);
   list.search = new URLSearchParams({ idempotency_key: key }).toString();
   const response = await get(list.href);
-  if ([401, 429].includes(response.status) || response.status >= 500)
-    throw new Error(`HTTP ${response.status} to a look-up`);
-  const found: unknown = response.ok ? await response.json() : undefined;
-  const data: unknown = Object(found).data;
+  if (!response.ok) throw new Error(`samekey: the look-up by key was answered with HTTP ${response.status}`);
+  const data: unknown = Object(await response.json()).data;
+  if (!Array.isArray(data)) throw new Error("samekey: the look-up by key was answered with something else than a list");
   const isOurs = (object: unknown): boolean => Object(object).idempotency_key === key;
-  return Array.isArray(data) && data.some(isOurs) ? "applied" : "unknown";
+  return data.some(isOurs) ? "applied" : "unknown";
 }
 
 /**

@@ -1,4 +1,5 @@
 import { getEventListeners } from "node:events";
+import { Readable } from "node:stream";
 import { createSdk, post } from "samekey";
 import { memoryStore } from "samekey/stores/memory";
 import {
@@ -18,7 +19,7 @@ import {
 } from "samekey/testing";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { fate, type Receipt, type Transfer } from "./kit.js";
+import { createBrowser, fate, type Receipt, type Transfer } from "./kit.js";
 
 const operations = { transfer: post<Transfer, Receipt>("/transfers") };
 const json = { "content-type": "application/json" };
@@ -199,6 +200,54 @@ describe("redirects", () => {
     const { app, send } = createApp(redirect("https://elsewhere.example.com/x"));
     expect(await send()).toMatchObject({ code: "blocked", record: { blockedBy: "redirected" } });
     expect(app.server.calls).toHaveLength(1);
+  });
+
+  test("307 to the same origin with a user name or password is blocked: no fetch sends that", async () => {
+    const { app, send } = createApp(redirect("https://ann:secret@api.example.com/v2/transfers"));
+    expect(await send()).toMatchObject({ code: "blocked", record: { blockedBy: "redirected" } });
+    expect(app.server.calls).toHaveLength(1);
+  });
+
+  test("307 through a fetch like node-fetch, whose answers are no `Response` of Node's, is sent on", async () => {
+    const browser = createBrowser();
+    browser.server.script(redirect("/v2/transfers"));
+    const bodies: Readable[] = [];
+    const sdk = browser.open({
+      operations,
+      fetch: async (input, init) => {
+        const answer = await browser.server.fetch(input, init);
+        const { status, headers } = answer;
+        const bytes = await answer.arrayBuffer();
+        const body = Readable.from([Buffer.from("moved")]);
+        bodies.push(body);
+        return { status, headers, body, arrayBuffer: async () => bytes } as unknown as Response;
+      },
+    });
+    expect(await browser.clock.until(sdk.operation("transfer", { amount: 1 }).send())).toMatchObject({ attempts: 1 });
+    expect(browser.server.calls.map(({ path }) => path)).toEqual(["/transfers", "/v2/transfers"]);
+    // Only then is the connection free for another request.
+    expect(bodies[0]?.readableEnded).toBe(true);
+  });
+
+  test("I9 an owner who signs out between two hops: the second is not made", async () => {
+    const session: { owner: string | undefined } = { owner: "ann" };
+    const browser = createBrowser();
+    browser.server.script(redirect("/v2/transfers"));
+    const sdk = browser.open({
+      operations,
+      owner: () => session.owner,
+      fetch: async (input, init) => {
+        const response = await browser.server.fetch(input, init);
+        session.owner = "bob";
+        return response;
+      },
+    });
+    const sending = fate(sdk.operation("transfer", { amount: 1 }).send({ wait: "1m" }));
+    await browser.clock.until(sending);
+    expect(browser.server.calls.map(({ path }) => path)).toEqual(["/transfers"]);
+    const [record] = await browser.store.page({});
+    expect(record).toMatchObject({ state: "pending", owner: "ann" });
+    expect(record?.uncertainSince).toBeDefined();
   });
 
   test.each([307, 308] as const)("%i that speaks for the key is its answer, and is not followed", async (code) => {

@@ -1,6 +1,6 @@
 import { type ErrorCode, post, StoreError } from "samekey";
 import { createTestSdk, lose, stall } from "samekey/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { createBrowser, createWatchedStore, failing, fate, type Receipt, type Transfer } from "./kit.js";
 
 const operations = { transfer: post<Transfer, Receipt>("/transfers") };
@@ -377,6 +377,23 @@ describe("a store that fails", () => {
     watched.mend("update");
     expect(await app.until(sending)).toMatchObject({ source: "executed", attempts: 1 });
     expect(app.server.calls).toHaveLength(1);
+  });
+
+  test("at the answers of many: Node is given no reason to warn of a leak", async () => {
+    const browser = createBrowser();
+    const watched = createWatchedStore();
+    const sdk = browser.open({ operations, store: watched.store, concurrency: 12 });
+    const warned = vi.fn();
+    process.on("warning", warned);
+    const sends = Array.from({ length: 12 }, (_, amount) => sdk.operation("transfer", { amount }).send());
+    watched.break("update", failing("stalled"));
+    await browser.clock.advance(0);
+    expect(browser.server.calls).toHaveLength(12);
+    watched.mend("update");
+    await browser.clock.until(Promise.all(sends));
+    expect(browser.server.calls).toHaveLength(12);
+    process.off("warning", warned);
+    expect(warned.mock.calls).toEqual([]);
   });
 
   test("a failed read is never read as none", async () => {

@@ -2,12 +2,16 @@ import { type ApiReader, post } from "samekey";
 import { increase } from "samekey/profiles";
 import { createTestSdk, lose } from "samekey/testing";
 import { expect, test } from "vitest";
-import { fate, type Transfer } from "./kit.js";
+import { createBrowser, fate, type Transfer } from "./kit.js";
 
 const place = "/account_transfers";
 
 /** A bank whose list holds what was done under the key that it is asked for, as soon as `isUp`. */
-function createBank({ lists = true, isUp = (): boolean => true } = {}) {
+function createBank({
+  lists = true,
+  isUp = (): boolean => true,
+  down = (): Response => new Response("down", { status: 503 }),
+} = {}) {
   const session: { owner: string | undefined } = { owner: "alice" };
   const told: string[] = [];
   const app = createTestSdk({
@@ -23,7 +27,7 @@ function createBank({ lists = true, isUp = (): boolean => true } = {}) {
     },
   });
   app.server.on("GET", place, ({ url }) => {
-    if (!isUp()) return new Response("down", { status: 503 });
+    if (!isUp()) return down();
     const key = new URL(url).searchParams.get("idempotency_key");
     const done = lists && app.server.effects.some((effect) => effect.key === key);
     return Response.json({ data: done ? [{ id: "transfer_1", idempotency_key: key }] : [] });
@@ -73,6 +77,27 @@ test("a look-up that gets no answer is made again", async () => {
   expect(reads().length).toBeGreaterThan(1);
 });
 
+test.each([
+  ["408", () => Response.json({ data: [] }, { status: 408 })],
+  ["425", () => Response.json({ data: [] }, { status: 425 })],
+  ["302", () => Response.json({ data: [] }, { status: 302, headers: { location: "/login" } })],
+  ["403", () => Response.json({ data: [] }, { status: 403 })],
+  ["404", () => Response.json({ data: [] }, { status: 404 })],
+  ["HTML in the place of a list", () => new Response("<p>Sign in", { headers: { "content-type": "text/html" } })],
+  ["JSON that is no list", () => Response.json({ ok: true })],
+])("a look-up that is answered with %s proves nothing: it is made again", async (_, answer) => {
+  let isUp = false;
+  const { app, told, send } = createBank({ isUp: () => isUp, down: answer });
+  app.server.script(lose.response());
+  await send();
+  app.sdk.start();
+  await app.advance("10s");
+  expect(told).toEqual([]);
+  isUp = true;
+  await app.advance("1h");
+  expect(told).toEqual(["succeeded"]);
+});
+
 test("I9 nothing is looked up for an owner who is gone", async () => {
   const { app, session, reads, send } = createBank({ isUp: () => false });
   app.server.script(lose.response());
@@ -112,7 +137,7 @@ test("I8 a look-up goes to the operation's own origin, and an operation's own `r
         profile: increase,
         retry: { attempts: 1 },
         reconcile: async (_: unknown, api: ApiReader) => {
-          for (const url of ["https://evil.example.com/list", "http://"]) {
+          for (const url of ["https://evil.example.com/list", "http://", "https://a:b@api.example.com/list"]) {
             faults.push(await api.get(url).catch((error: unknown) => error));
           }
           return (await api.get("/mine")).status === 204 ? "not-applied" : "unknown";
@@ -125,10 +150,8 @@ test("I8 a look-up goes to the operation's own origin, and an operation's own `r
   const { id } = (await app.until(fate(app.sdk.operation("transfer", { amount: 1 }).send()))) as { id: string };
   await app.advance("1m");
   expect(await app.sdk.get(id)).toMatchObject({ state: "rejected", resolution: { how: "not-applied" } });
-  expect(faults).toEqual([
-    new Error("samekey: https://evil.example.com/list is not at https://api.example.com"),
-    new Error("samekey: http:// is not at https://api.example.com"),
-  ]);
+  const refused = new Error("samekey: only https://api.example.com is read from, without user name or password");
+  expect(faults).toEqual([refused, refused, refused]);
   expect(app.server.calls.filter(({ method }) => method === "GET").map(({ path }) => path)).toEqual(["/mine"]);
 });
 
@@ -154,5 +177,36 @@ test("a look-up without an answer ends with the time of an attempt", async () =>
   app.server.script(lose.request());
   await app.until(fate(app.sdk.operation("transfer", { amount: 1 }).send()));
   await app.advance("1m");
+  expect(reasons).toMatchObject([{ name: "TimeoutError", message: "no whole answer within 5000 ms" }]);
+});
+
+test("a look-up whose answer breaks off in its body ends with the time of an attempt, too", async () => {
+  const reasons: unknown[] = [];
+  const browser = createBrowser();
+  const sdk = browser.open({
+    attemptTimeout: "5s",
+    fetch: async (input, init) => {
+      if (init?.method === "POST") return browser.server.fetch(input, init);
+      const body = new ReadableStream({
+        start: (stream) => {
+          stream.enqueue(new TextEncoder().encode('{"data":['));
+          init?.signal?.addEventListener("abort", () => stream.error(init.signal?.reason));
+        },
+      });
+      return new Response(body);
+    },
+    operations: {
+      transfer: post<Transfer>(place, {
+        retry: { attempts: 1 },
+        reconcile: async (_, api) => {
+          await api.get("/list").catch((reason: unknown) => reasons.push(reason));
+          return "unknown" as const;
+        },
+      }),
+    },
+  });
+  browser.server.script(lose.request());
+  await browser.clock.until(fate(sdk.operation("transfer", { amount: 1 }, {}).send()));
+  await browser.clock.advance("1m");
   expect(reasons).toMatchObject([{ name: "TimeoutError", message: "no whole answer within 5000 ms" }]);
 });

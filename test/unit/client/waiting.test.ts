@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { createSdk, type LogEntry, post } from "samekey";
 import { createTestSdk, delay, lose, status, unauthorized, unreachable } from "samekey/testing";
 import { describe, expect, test } from "vitest";
@@ -90,6 +91,28 @@ describe("I10 the waiter is not the operation", () => {
     expect(await app.until(one, 0)).toBe(reason);
     expect(await app.until(two)).toMatchObject({ source: "executed" });
     expect(app.server.calls).toHaveLength(1);
+  });
+
+  test("a signal that many wait under is listened to once, and by nobody when they have ended", async () => {
+    const app = createTestSdk({ operations });
+    const { signal } = new AbortController();
+    const sends = Array.from({ length: 11 }, (_, amount) => app.sdk.operation("transfer", { amount }).send({ signal }));
+    expect(getEventListeners(signal, "abort")).toHaveLength(1);
+    await app.until(Promise.all(sends));
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+  });
+
+  test("aborted, a signal ends all that wait under it, and those that come to wait under it later", async () => {
+    const app = createTestSdk({ operations });
+    app.server.script(delay("20s", forever));
+    const controller = new AbortController();
+    const send = (amount: number) =>
+      fate(app.sdk.operation("transfer", { amount }).send({ signal: controller.signal }));
+    const [short, ...sends] = [send(1), send(2), send(3)];
+    await app.advance("1s");
+    controller.abort("enough");
+    expect(await app.until(Promise.all([short, ...sends]), 0)).toEqual(["enough", "enough", "enough"]);
+    expect(await app.until(send(4), 0)).toBe("enough");
   });
 
   test("aborted while the record is being written: the record stays and is sent", async () => {

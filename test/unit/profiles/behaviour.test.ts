@@ -196,6 +196,20 @@ describe("gocardless: already created", () => {
     expect(await app.until(sending)).toMatchObject({ data: { payments: { id: "PM1" } } });
   });
 
+  test.each(["https://elsewhere.example.com/PM1", "https://ann:secret@api.example.com/payments/PM1"])(
+    "it is not read at %s",
+    async (place) => {
+      const app = createTestSdk({
+        operations: { pay: post<{ amount: number }>("/payments") },
+        profile: { ...gocardless, lookUp: () => place },
+        retention: "24h",
+      });
+      app.server.on("POST", "/payments", () => Response.json(conflict, { status: 409 }), { keyed: false });
+      expect(await app.until(app.sdk.operation("pay", send).send())).toMatchObject({ data: conflict, status: 409 });
+      expect(app.server.calls).toHaveLength(1);
+    },
+  );
+
   test("where it is not to be had, what tells of it is the result", async () => {
     const app = open(() => new Response(null, { status: 404 }));
     expect(await app.until(app.sdk.operation("pay", send).send())).toMatchObject({ data: conflict, status: 409 });
