@@ -66,6 +66,6 @@ if (gzip > budget) {
 }
 
 // Other entries that a page may load: only their freedom from `node:` is checked.
-for (const name of ["index", "stores/memory", "stores/indexeddb", "seal", "service-worker"]) {
+for (const name of ["index", "stores/memory", "stores/indexeddb", "seal", "telemetry", "service-worker"]) {
   if (hasSource(`${name}.ts`)) await bundle(`dist/${name}.js`);
 }

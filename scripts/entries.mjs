@@ -13,6 +13,7 @@ const table = {
   "./stores/sqlite": { default: "stores/sqlite.ts" },
   "./stores/postgres": { default: "stores/postgres.ts" },
   "./seal": { default: "seal.ts" },
+  "./telemetry": { default: "telemetry.ts" },
   "./profiles": { default: "profiles/index.ts" },
   "./service-worker": { default: "service-worker.ts" },
   "./react": { default: "react.ts" },

@@ -46,6 +46,10 @@ export class Observers {
     return this.#all.reduce((inner, observer) => this.#safely(() => observer.onStore?.(inner)) ?? inner, store);
   }
 
+  close(): void {
+    for (const observer of this.#all) this.#safely(() => observer.onClose?.());
+  }
+
   /** Follows a call of the program's, from its beginning to its end. */
   async call(kind: ObservedCall["kind"], live: Live, work: () => Promise<OperationRecord>): Promise<OperationRecord> {
     if (!this.#all.some(({ onCall }) => onCall)) return work();

@@ -28,6 +28,7 @@ import { readError } from "./result.js";
 import { Room, type StorageStatus } from "./room.js";
 import { EVENTS, type SdkEvents } from "./sdk-events.js";
 import type { IntentReference, ListFilter, OwnerFilter, PruneOptions, ResumeOptions, Sdk } from "./sdk-interface.js";
+import type { ObservedSdk } from "./telemetry.js";
 import type { CallOptions, Operations, SdkOptions } from "./types.js";
 import { Waiting } from "./waiting.js";
 import { Worker } from "./worker.js";
@@ -74,11 +75,14 @@ class SamekeySdk {
     this.#baseUrl = () => options.baseUrl ?? platform.defaultBaseUrl();
     this.#emitter = new Emitter(log);
     this.#owners = new Owners(options.owner, this.#emitter);
-    const observers = new Observers([...platform.telemetry, ...options.telemetry], this, log);
+    const observers = new Observers([...platform.telemetry, ...options.telemetry], this.#observed(), log);
     this.#journal = new Journal(options, platform, this.#emitter, observers);
     this.#journal.onSignOut = (owner) => this.#signedOut(owner);
     const holder = platform.createHolder(random);
-    this.#release = () => holder.release();
+    this.#release = () => {
+      holder.release();
+      observers.close();
+    };
     this.#leases = new Leases(options, this.#journal, holder);
     const origins = new Origins(random, concurrency);
     const gate = new Gate(origins, clock, concurrency);
@@ -306,6 +310,17 @@ class SamekeySdk {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  #observed(): ObservedSdk {
+    const { operations, clock } = this.#options;
+    return {
+      name: this.name,
+      operations: [...operations.keys()],
+      clock,
+      on: (event, listener) => this.on(event, listener),
+      store: () => this.#journal.open(),
+    };
   }
 
   #whose(filter: OwnerFilter | undefined): string | undefined {

@@ -1,5 +1,5 @@
 import type { AttemptEntry, OperationRecord } from "../core/record.js";
-import type { Store } from "../store.js";
+import type { Clock, Store } from "../store.js";
 import type { SdkEvents } from "./sdk-events.js";
 
 /**
@@ -14,8 +14,17 @@ export interface Telemetry {
 /** The Sdk that is joined. */
 export interface ObservedSdk {
   readonly name: string;
+  /** The names of its operations. */
+  readonly operations: readonly string[];
+  readonly clock: Clock;
   /** As `Sdk.on`. */
   on<E extends keyof SdkEvents>(event: E, listener: (detail: SdkEvents[E]) => void): () => void;
+  /**
+   * Its store, opened if it is not yet; to be read only.
+   *
+   * @throws StoreError where it cannot be opened, or the Sdk was closed
+   */
+  store(): Promise<Store>;
 }
 
 /** What is told of one Sdk. Called synchronously, in the middle of its work. */
@@ -26,6 +35,8 @@ export interface Observer {
   onAttempt?(attempt: ObservedAttempt): AttemptObserver | undefined;
   /** The store is about to be opened: answers with what is used in its place. */
   onStore?(store: Store): Store;
+  /** The Sdk was closed: nothing more will be told, and nothing is to be asked of it. */
+  onClose?(): void;
 }
 
 /** One call of `save`, `send` or `outcome`. */

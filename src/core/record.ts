@@ -276,6 +276,12 @@ export function wasApplied(record: Pick<OperationRecord, "state" | "uncertainSin
   return record.state === "unresolved" || (!hasOutcome(record) && isUncertain(record)) ? "maybe" : "no";
 }
 
+/** Where its outcome comes from: the effect itself, the server's record of it, or no answer at all. */
+export function sourceOf({ response }: Pick<OperationRecord, "response">): "executed" | "replayed" | "none" {
+  if (!response) return "none";
+  return response.replayed ? "replayed" : "executed";
+}
+
 /**
  * Whether the operation still holds its intent and its key. Freed by a certain "nothing was applied"; an unknown
  * outcome holds them until someone resolves it.

@@ -1,6 +1,6 @@
 import { channel } from "node:diagnostics_channel";
 import type { ObservedSdk, Telemetry } from "../client/telemetry.js";
-import type { OperationRecord } from "../core/record.js";
+import { type OperationRecord, sourceOf } from "../core/record.js";
 import type { ChannelMessages, OperationMessage, SettledMessage } from "./channel-messages.js";
 
 /** A channel whose messages are made for those who listen only. */
@@ -63,7 +63,7 @@ function settlement(sdk: ObservedSdk, record: OperationRecord): SettledMessage {
     ...summary(sdk, record),
     code,
     status: response?.status,
-    source: response ? (response.replayed ? "replayed" : "executed") : "none",
+    source: sourceOf(record),
     ms: (settledAt ?? createdAt) - createdAt,
   };
 }

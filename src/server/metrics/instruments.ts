@@ -1,7 +1,9 @@
 import type { Backend, Sample } from "../../metrics/backend.js";
+import { bounded } from "../../metrics/bounded.js";
+import { Reading } from "../../metrics/reading.js";
 import type { ServerEvent } from "../observe.js";
 import type { RetentionStatus } from "../retention/status.js";
-import { Reading, type RetentionSource } from "./retention.js";
+import type { RetentionSource } from "./retention.js";
 
 /** What {@link prometheusMetrics} and {@link openTelemetryMetrics} give. */
 export interface Metrics {
@@ -22,7 +24,6 @@ export const buckets: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
 ];
 
-/** A scope is meant to be a constant. One that is not must not cost the memory of whoever counts. */
 const maxScopes = 50;
 
 const labels = ["scope", "outcome"];
@@ -63,12 +64,12 @@ export function createMetrics(backend: Backend): Metrics {
   const timeHandler = backend.histogram(handler, buckets);
   const countRetries = backend.counter(retries);
 
-  const readings: Reading[] = [];
+  const watched: { readonly shard: string; readonly reading: Reading<RetentionStatus> }[] = [];
   const samples = (value: (status: RetentionStatus | undefined) => number | undefined): Promise<readonly Sample[]> =>
     Promise.all(
-      readings.map(async (reading) => {
+      watched.map(async ({ shard, reading }) => {
         const known = value(await reading.read());
-        return known === undefined ? [] : [{ labels: { shard: reading.shard }, value: known }];
+        return known === undefined ? [] : [{ labels: { shard }, value: known }];
       }),
     ).then((found) => found.flat());
   for (const [name, unit, help, value] of gauges) {
@@ -76,21 +77,17 @@ export function createMetrics(backend: Backend): Metrics {
   }
   backend.gauge(up, () => samples((status) => (status ? 1 : 0)));
 
-  const scopes = new Set<string>();
-  const bounded = (scope: string): string => {
-    if (scopes.size < maxScopes) scopes.add(scope);
-    return scopes.has(scope) ? scope : "other";
-  };
+  const scopes = bounded(maxScopes);
   return {
     observe: ({ kind, scope: given, duration, handlerDuration, attempts }) => {
-      const scope = bounded(given);
+      const scope = scopes(given);
       count({ scope, outcome: kind }, 1);
       time({ scope, outcome: kind }, duration / 1000);
       if (handlerDuration !== undefined) timeHandler({ scope }, handlerDuration / 1000);
       if (attempts > 1) countRetries({ scope }, attempts - 1);
     },
     watch: (source, { shard = "" } = {}) => {
-      readings.push(new Reading(source, shard));
+      watched.push({ shard, reading: new Reading(async () => source.retentionStatus()) });
     },
   };
 }

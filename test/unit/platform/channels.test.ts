@@ -34,6 +34,9 @@ function join(): { raise: (event: string, record: OperationRecord) => void; obse
   const listeners = new Map<string, (record: never) => void>();
   const observer = channels.join({
     name: "shop",
+    operations: [],
+    clock: { now: () => 0, sleep: async () => {} },
+    store: () => Promise.reject(new Error("it was asked for its store")),
     on: (event, listener) => {
       listeners.set(event, listener);
       return () => {};
