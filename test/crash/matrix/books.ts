@@ -117,12 +117,13 @@ export class Books {
 
   /** In each of them one after the other, in the order in which they were placed. */
   #faultsOfLanes(): string[] {
-    const lanes = new Set(this.#orders.flatMap(({ lane }) => lane ?? []));
-    return [...lanes].flatMap((lane) => {
-      const orders = this.#orders.filter((order) => order.lane === lane);
-      const places = orders.map(({ order }) => this.#server.seen(order).place);
-      const isInOrder = places.every((place, i) => i === 0 || place > (places[i - 1] ?? 0));
-      return isInOrder ? [] : [`the lane ${lane} was served in the order ${places}`];
+    const last = new Map<string, { readonly order: string; readonly place: number }>();
+    return this.#orders.flatMap(({ order, lane }) => {
+      const { place, decisions } = this.#server.seen(order);
+      if (lane === undefined || decisions === 0) return [];
+      const before = last.get(lane);
+      last.set(lane, { order, place });
+      return before && place < before.place ? [`${order}: it was served before ${before.order}, of the same lane`] : [];
     });
   }
 

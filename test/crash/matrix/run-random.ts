@@ -45,7 +45,7 @@ interface Chain {
 
 /**
  * Processes on one store, each ended from outside at any instant, or all at one; whoever comes next finishes what was left.
- * All of them ask for some of the others' orders too.
+ * All of them ask for some of the others' orders too, but for those in a lane.
  */
 export async function runRandom(options: RandomOptions): Promise<RandomReport> {
   const { store, database, trials, processes, seed, disk, synced, onTrial } = options;
@@ -90,6 +90,7 @@ export async function runRandom(options: RandomOptions): Promise<RandomReport> {
       chains.map((chain, i) => {
         const fresh = drawn[i] ?? [];
         chain.count += fresh.length;
+        // Whoever asks for an order records it: where several do, a lane has the order in which they happened to ask.
         const others = drawn.flatMap((orders, other) =>
           other === i ? [] : orders.filter(({ kind, lane }) => kind === "plain" && !lane),
         );
