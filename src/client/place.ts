@@ -6,7 +6,11 @@ import type { OperationRecord } from "../core/record.js";
  *
  * @param base - what it is relative to. @defaultValue the request's own URL
  */
-export function placeAt({ origin, request }: OperationRecord, place: string, base = request.url): string | undefined {
+export function placeAt(
+  { origin, request }: OperationRecord,
+  place: string,
+  base: string = request.url,
+): string | undefined {
   const url = URL.canParse(place, base) ? new URL(place, base) : undefined;
   return url?.origin === origin && !url.username && !url.password ? url.href : undefined;
 }
