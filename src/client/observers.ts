@@ -27,10 +27,12 @@ export class Observers {
   readonly #log: (entry: LogEntry) => void;
   readonly #all: readonly Observer[];
   readonly #calls = new WeakMap<Live, Calls>();
+  readonly #followsCalls: boolean;
 
   constructor(telemetry: readonly Telemetry[], sdk: ObservedSdk, log: (entry: LogEntry) => void) {
     this.#log = log;
     this.#all = telemetry.flatMap((one) => this.#safely(() => one.join(sdk)) ?? []);
+    this.#followsCalls = this.#all.some(({ onCall }) => onCall);
   }
 
   #safely<T>(work: () => T): T | undefined {
@@ -51,8 +53,15 @@ export class Observers {
   }
 
   /** Follows a call of the program's, from its beginning to its end. */
-  async call(kind: ObservedCall["kind"], live: Live, work: () => Promise<OperationRecord>): Promise<OperationRecord> {
-    if (!this.#all.some(({ onCall }) => onCall)) return work();
+  call(kind: ObservedCall["kind"], live: Live, work: () => Promise<OperationRecord>): Promise<OperationRecord> {
+    return this.#followsCalls ? this.#follow(kind, live, work) : work();
+  }
+
+  async #follow(
+    kind: ObservedCall["kind"],
+    live: Live,
+    work: () => Promise<OperationRecord>,
+  ): Promise<OperationRecord> {
     const operation = live.draft?.operation.name ?? live.record?.name;
     const calls = this.#all.map((observer) => this.#safely(() => observer.onCall?.({ kind, operation })));
     const end = (record: OperationRecord | undefined, error?: unknown): void => {

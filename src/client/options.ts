@@ -204,9 +204,9 @@ function resolveOperation(
     profile,
     retention,
     terms: (method: string, url: string) => {
-      const { dedupes, keyLength, gap, ...there } = termsOf(profile, method, url);
-      const retention = saidHere ?? ms(there.retention) ?? saidOfAll ?? (dedupes ? undefined : DAY);
-      return { dedupes, keyLength, retention, gap: ms(gap) };
+      const there = termsOf(profile, method, url);
+      const retention = saidHere ?? ms(there.retention) ?? saidOfAll ?? (there.dedupes ? undefined : DAY);
+      return { dedupes: there.dedupes, keyLength: there.keyLength, retention, gap: ms(there.gap) };
     },
     place,
     header: place.place === "header" ? place.name : "idempotency-key",
