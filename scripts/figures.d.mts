@@ -1,0 +1,3 @@
+export const PENDING_BYTES: number;
+export const pages: string[];
+export function renewed(page: string): string;
