@@ -7,13 +7,16 @@ export type ParsedKey =
   | { readonly error: "idempotency_key_missing" | "idempotency_key_invalid" };
 
 const visibleAscii = /^[\x21-\x7e]{1,255}$/;
-const quotedString = /^"((?:[^"\\]|\\["\\])*)"$/;
+// RFC 9651: a String, and the parameters that any item may have.
+const text = String.raw`"(?:[ !#-\[\]-~]|\\["\\])*"`;
+const parameter = String.raw`${text}|-?\d+(?:\.\d+)?|@-?\d+|\?[01]|:[A-Za-z\d+/=]*:|%"[ !#-~]*"|[A-Za-z*][\w!#$%&'*+.^\x60|~:/-]*`;
+const stringItem = new RegExp(`^(${text})(?:; *[a-z*][a-z\\d_.*-]*(?:=(?:${parameter}))?)*$`);
 const uuidV7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /**
  * Reads an `Idempotency-Key` header: bare or as a quoted string (the form of the IETF draft), which are the same key.
- * A key is 1–255 visible ASCII characters. More than one header line is an error, whether the lines come as a list or
- * joined by the framework with `", "`.
+ * Parameters behind a quoted one mean nothing: none is defined. A key is 1–255 visible ASCII characters. More than one
+ * header line is an error, whether the lines come as a list or joined by the framework with `", "`.
  */
 export function parseKey(header: string | readonly string[] | null | undefined): ParsedKey {
   const lines = typeof header === "string" ? [header] : (header ?? []);
@@ -21,7 +24,7 @@ export function parseKey(header: string | readonly string[] | null | undefined):
   // Not trimmed: HTTP does that. A comma at an end is what joining leaves of a second line that is empty.
   const [value = ""] = lines.length === 1 ? lines : [];
   if (value.startsWith(",") || value.endsWith(",")) return { error: "idempotency_key_invalid" };
-  const key = value.startsWith('"') ? quotedString.exec(value)?.[1]?.replace(/\\(.)/g, "$1") : value;
+  const key = value.startsWith('"') ? stringItem.exec(value)?.[1]?.slice(1, -1).replace(/\\(.)/g, "$1") : value;
   return key !== undefined && visibleAscii.test(key) ? { key } : { error: "idempotency_key_invalid" };
 }
 

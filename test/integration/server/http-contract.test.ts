@@ -46,5 +46,6 @@ describe.each(hosts)("$name", (host) => {
 
   afterAll(() => target.close());
 
-  it.each(cases)("$name", ({ check }) => check(target));
+  const named = cases.map(({ name, check }) => [name, check] as const);
+  it.each(named)("%s", (_name, check) => check(target));
 });

@@ -31,6 +31,8 @@ export type Act = (execution: Execution<PoolClient>, body: Buffer) => Promise<Re
 export interface HostOptions {
   readonly db: Database<PoolClient>;
   readonly act: Act;
+  /** What `GET /act` answers. @defaultValue "untouched" */
+  readonly read?: () => Promise<string>;
   readonly handlerTimeout: number;
   readonly bodyLimit: number;
   /** @defaultValue the account in `Authorization` */
@@ -50,11 +52,13 @@ const routes: Readonly<Record<string, Omit<RouteOptions<PoolClient>, "bodyLimit"
   "/optional": { required: false },
 };
 
-/** A server with the routes above, for POST and PUT, and `GET /act` beside them. */
+/** A server with the routes above, for POST, PUT and PATCH, and `GET /act` beside them. */
 export interface Host {
   readonly name: string;
   start(options: HostOptions): Promise<{ readonly url: string; close(): Promise<unknown> }>;
 }
+
+const untouched = async (): Promise<string> => "untouched";
 
 /** The account that stands in the request; a real server looks a token up. */
 const accountIn = (header: string | null | undefined): string | undefined =>
@@ -88,7 +92,7 @@ const fastify: Host = {
     for (const [url, route] of Object.entries(routes)) {
       app.route({
         url,
-        method: ["POST", "PUT"],
+        method: ["POST", "PUT", "PATCH"],
         ...hooks.route(url, route),
         handler: async (request, reply) => {
           const {
@@ -107,7 +111,7 @@ const fastify: Host = {
         },
       });
     }
-    app.get("/act", async () => "untouched");
+    app.get("/act", options.read ?? untouched);
     app.get(contractPath, fastifyContract(idempotency));
     const url = await app.listen({ port: 0, host: "127.0.0.1" });
     return { url, close: () => app.close() };
@@ -140,9 +144,10 @@ const expressHost: Host = {
       ];
       app.post(url, middleware);
       app.put(url, middleware);
+      app.patch(url, middleware);
     }
-    app.get("/act", (_request, response) => {
-      response.send("untouched");
+    app.get("/act", async (_request, response) => {
+      response.send(await (options.read ?? untouched)());
     });
     app.get(contractPath, expressContract(idempotency));
     return listening(createServer(app));
@@ -175,8 +180,9 @@ const hono: Host = {
     const { handlers, contract } = web(options);
     const app = new Hono();
     app.onError((_error, context) => context.text("failed", 500));
-    for (const [path, handler] of handlers) app.on(["POST", "PUT"], path, (context) => handler(context.req.raw));
-    app.get("/act", (context) => context.text("untouched"));
+    for (const [path, handler] of handlers)
+      app.on(["POST", "PUT", "PATCH"], path, (context) => handler(context.req.raw));
+    app.get("/act", async (context) => context.text(await (options.read ?? untouched)()));
     app.get(contractPath, contract);
     const server = serveHono({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" }) as Server;
     return listening(server);
@@ -188,10 +194,12 @@ const bare: Host = {
   async start(options) {
     const { handlers, contract } = web(options);
     const found = new Map<string, (request: Request) => Promise<Response> | Response>([
-      ["GET /act", () => new Response("untouched")],
+      ["GET /act", async () => new Response(await (options.read ?? untouched)())],
       [`GET ${contractPath}`, contract],
     ]);
-    for (const [path, handler] of handlers) found.set(`POST ${path}`, handler).set(`PUT ${path}`, handler);
+    for (const [path, handler] of handlers) {
+      for (const method of ["POST", "PUT", "PATCH"]) found.set(`${method} ${path}`, handler);
+    }
     const listener: RequestListener = async (incoming, outgoing) => {
       const url = new URL(incoming.url ?? "", "http://localhost");
       const handler = found.get(`${incoming.method} ${url.pathname}`);

@@ -10,6 +10,12 @@ describe("the Idempotency-Key header", () => {
     ["255 characters", "k".repeat(255), "k".repeat(255)],
     ["255 characters in quotes", `"${"k".repeat(255)}"`, "k".repeat(255)],
     ["one line in a list", ["abc"], "abc"],
+    ["with a parameter behind its quotes", '"abc";a', "abc"],
+    [
+      "with parameters of every kind behind its quotes",
+      `"abc";a;*b-c.d_e*=tok/en:*;f=-1.5;g=42;h="\\"; ,";i=?1;j=:YWJj:;k=@1659578233;  l=%"f%c3%bc"`,
+      "abc",
+    ],
   ])("is read %s", (_, header, key) => {
     expect(parseKey(header)).toEqual({ key });
   });
@@ -26,7 +32,14 @@ describe("the Idempotency-Key header", () => {
     ["a NUL", "a\0b"],
     ["an unclosed quote", '"abc'],
     ["a quote inside quotes", '"a"b"'],
-    ["a parameter after the quotes", '"abc";a=1'],
+    ["something behind its quotes", '"abc"d'],
+    ["an escape that is none", '"a\\bc"'],
+    ["a blank before a parameter", '"abc" ;a=1'],
+    ["a parameter without a name", '"abc";'],
+    ["a parameter without a value", '"abc";a='],
+    ["a parameter in capitals", '"abc";A=1'],
+    ["a parameter with a value that is none", '"abc";a=(1)'],
+    ["a second value behind a parameter", '"abc";a=1, "abc"'],
     ["surrounded by blanks", " abc "],
     ["two lines joined", "abc, def"],
     ["two lines joined, the second one empty", "abc, "],

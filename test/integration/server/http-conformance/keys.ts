@@ -9,6 +9,7 @@ const keys: readonly (readonly [name: string, first: string, second: string])[] 
   ["with a backslash in it, bare and escaped", "k\\3", '"k\\\\3"'],
   ["of one character", "k", '"k"'],
   ["of 255 characters", "k".repeat(255), `"${"k".repeat(255)}"`],
+  ["quoted, without and with parameters", '"k-4"', '"k-4"; a=1;b="; x";c'],
   ["of every visible character", "!#$%&'()*+,-./:;<=>?@[]^_`{|}~", '"!#$%&\'()*+,-./:;<=>?@[]^_`{|}~"'],
 ];
 
@@ -32,7 +33,8 @@ const badKeys: readonly (readonly [name: string, line: string])[] = [
   ["with a quote that is not closed", '"abc'],
   ["of two values", "a, b"],
   ["of two quoted values", '"a", "a"'],
-  ["with a parameter after its quotes", '"abc";a=1'],
+  ["with something else behind its quotes", '"abc"d'],
+  ["with a parameter that is none behind its quotes", '"abc";A=1'],
 ];
 
 export const refusedKeys: readonly Case[] = [
