@@ -161,6 +161,13 @@ export interface Store {
   readonly durable: boolean;
   /** Only what a {@link Seal} has put around a store has it. */
   readonly sealing?: Sealing | undefined;
+  /**
+   * The time that everybody goes by who shares the store: needed where they may be on machines whose clocks differ. Called
+   * once, before `open`, unless the program has named a clock.
+   *
+   * @param own - this machine's clock
+   */
+  clock?(own: Clock): Clock;
   /** Called once before any other verb; may be called again and is then a no-op. */
   open(context: StoreContext): Promise<void>;
   /**

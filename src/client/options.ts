@@ -131,6 +131,11 @@ export function resolveOptions(
   const entries = Object.entries(declared).map(
     ([of, definition]) => [of, resolveOperation(of, checkDefinition(definition, of), options)] as const,
   );
+  const store = objectWith(
+    options.store,
+    "store",
+    "open insert claim update get find head page prunable counts relieve close",
+  );
   return Object.freeze({
     name,
     baseUrl: baseUrl(options.baseUrl),
@@ -140,14 +145,10 @@ export function resolveOptions(
     maxPending: wholeNumber(options.maxPending, "maxPending", Number.POSITIVE_INFINITY),
     concurrency: wholeNumber(options.concurrency, "concurrency", platform.concurrency),
     discover,
-    store: objectWith(
-      options.store,
-      "store",
-      "open insert claim update get find head page prunable counts relieve close",
-    ),
+    store,
     seal: objectWith(options.seal, "seal", "over"),
     fetch: functionOption(options.fetch, "fetch"),
-    clock: objectWith(options.clock, "clock", "now sleep") ?? platform.clock,
+    clock: objectWith(options.clock, "clock", "now sleep") ?? store?.clock?.(platform.clock) ?? platform.clock,
     random: functionOption(options.random, "random") ?? platform.random,
     log: quiet(functionOption(options.log, "log")),
     telemetry: telemetry(options.telemetry),

@@ -169,8 +169,8 @@ export class Recorder {
     const purges = this.#purges.get(draft.owner);
     let recording: Recording | undefined;
     try {
-      // A `send` in the same task may still ask for its attempt to begin with this write.
-      await undefined;
+      // A `send` in the same task may still ask for its attempt to begin with this write. And an open store may tell the time.
+      await this.#parts.journal.open();
       recording = this.#begin(live, draft, key ?? draft.id);
       let inserted = await this.#insert(recording);
       // Its record was in doubt and has been canceled: to send it once more is another operation.

@@ -7,6 +7,7 @@ import type {
   Channel,
   Claimed,
   ClaimQuery,
+  Clock,
   Counts,
   Inserted,
   InsertLimits,
@@ -25,8 +26,10 @@ import { type PostgresStoreOptions, type ResolvedPostgresOptions, resolveOptions
 import { page } from "./postgres/page.js";
 import { Queue } from "./postgres/queue.js";
 import { prepare, tablesOf } from "./postgres/schema.js";
+import { learnTime } from "./postgres/time.js";
 import type { Transaction } from "./postgres/transaction.js";
 import { counts, find, head, prunable, relieve } from "./postgres/verbs.js";
+import { SharedClock } from "./shared-clock.js";
 
 export type {
   PostgresConnection,
@@ -57,9 +60,16 @@ class PostgresStore implements Store {
   #opening: Promise<Queue> | undefined;
   #queue: Queue | undefined;
   #line: Line | undefined;
+  /** The database's time, unless the program has a clock of its own. */
+  #time: SharedClock | undefined;
 
   constructor(options: ResolvedPostgresOptions) {
     this.#options = options;
+  }
+
+  clock(own: Clock): Clock {
+    this.#time = new SharedClock(own);
+    return this.#time;
   }
 
   async open(context: StoreContext): Promise<void> {
@@ -82,13 +92,14 @@ class PostgresStore implements Store {
     let lost = false;
     try {
       await prepare(session, tables);
+      await learnTime(session, this.#time);
     } catch (error) {
       lost = isLost(error);
       throw error;
     } finally {
       session.release(lost);
     }
-    return new Queue(this.#options, tables, clock);
+    return new Queue(this.#options, tables, clock, this.#time);
   }
 
   async close(): Promise<void> {

@@ -3,8 +3,10 @@
 import { faultPoint } from "../../core/fault-point.js";
 import { StoreError } from "../../errors.js";
 import type { Clock } from "../../store.js";
+import type { SharedClock } from "../shared-clock.js";
 import type { Answer, Session } from "./driver.js";
 import { isLost, PostgresFailure, UnknownFate } from "./failure.js";
+import { learnTime, TIME } from "./time.js";
 
 /** How long a transaction may take, in milliseconds, before its connection is closed. The server gives up sooner. */
 const DEADLINE = 15_000;
@@ -16,7 +18,8 @@ const DEADLINE = 15_000;
 const BEGIN = `begin isolation level read committed read write;
   set local lock_timeout = '200ms'; set local statement_timeout = '8s';
   set local idle_in_transaction_session_timeout = '20s';
-  select set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') = 'off'`;
+  select set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') = 'off';
+  ${TIME}`;
 const COMMIT = "commit";
 const COMMIT_RELAXED = "set local synchronous_commit to off; commit";
 
@@ -26,14 +29,16 @@ export class Attempt {
   begun = false;
   readonly #session: Session;
   readonly #clock: Clock;
+  readonly #time: SharedClock | undefined;
   #open = false;
   #committing = false;
   /** Nothing more can be asked of it. */
   #lost = false;
 
-  constructor(session: Session, clock: Clock) {
+  constructor(session: Session, clock: Clock, time: SharedClock | undefined) {
     this.#session = session;
     this.#clock = clock;
+    this.#time = time;
   }
 
   async query(text: string, ...values: readonly unknown[]): Promise<Answer> {
@@ -46,7 +51,7 @@ export class Attempt {
 
   async begin(): Promise<void> {
     this.#open = true;
-    await this.query(BEGIN);
+    await learnTime(this, this.#time, BEGIN);
     FAULT: faultPoint("group:begun");
   }
 

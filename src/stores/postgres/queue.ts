@@ -3,6 +3,7 @@
 import { faultPoint } from "../../core/fault-point.js";
 import type { NewRecord } from "../../core/record.js";
 import type { CallerTransaction, Clock, Inserted, InsertLimits, Message } from "../../store.js";
+import type { SharedClock } from "../shared-clock.js";
 import { Attempt } from "./attempt.js";
 import { type Outcome, perform, type Work } from "./batch.js";
 import { connect, sessionOf } from "./driver.js";
@@ -42,6 +43,7 @@ export class Queue {
   readonly #options: ResolvedPostgresOptions;
   readonly #tables: Tables;
   readonly #clock: Clock;
+  readonly #time: SharedClock | undefined;
   readonly #statements: Statements;
   #jobs: Job[] = [];
   #draining: Promise<void> | undefined;
@@ -49,10 +51,11 @@ export class Queue {
   // Not all processes at once.
   #untilFold = Math.ceil(Math.random() * FOLD_EVERY);
 
-  constructor(options: ResolvedPostgresOptions, tables: Tables, clock: Clock) {
+  constructor(options: ResolvedPostgresOptions, tables: Tables, clock: Clock, time?: SharedClock) {
     this.#options = options;
     this.#tables = tables;
     this.#clock = clock;
+    this.#time = time;
     this.#statements = statementsFor(tables);
   }
 
@@ -137,7 +140,7 @@ export class Queue {
     const writes = works.some(({ kind }) => kind !== "read");
     for (let left = RECONNECTS; ; left -= 1) {
       const session = await connect(this.#options.pool, this.#clock);
-      const attempt = new Attempt(session, this.#clock);
+      const attempt = new Attempt(session, this.#clock, this.#time);
       try {
         return await attempt.within(() => this.#once(attempt, works, writes));
       } catch (error) {
