@@ -1,6 +1,7 @@
 import process from "node:process";
 import { createSdk, type OperationRecord, post, type Sdk } from "samekey";
 import { sqliteStore } from "samekey/stores/sqlite";
+import { telemetry } from "./metrics.js";
 
 /** Money from one account to another, in minor units. */
 export interface Transfer {
@@ -34,5 +35,6 @@ export function createWorkerSdk(settled: (record: OperationRecord) => unknown): 
     store: sqliteStore({ path: STORE }),
     log: ({ level, message, id }) => level !== "debug" && console.error(level, message, id ?? ""),
     operations: { transfer: transfer(settled) },
+    telemetry,
   });
 }

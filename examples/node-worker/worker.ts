@@ -4,10 +4,12 @@
  *     {"id":"payout-17","transfer":{"src":8842,"dst":1190,"amount":2500}}
  *
  * Outcomes go to standard output, what needs a person to standard error. Stop it with SIGTERM or kill it, start it again,
- * and give it the same jobs: each is done once. Exits with 1 when a line was no job, or a transfer is left undone.
+ * and give it the same jobs: each is done once. Exits with 1 when a line was no job, or a transfer is left undone. With
+ * `METRICS_PORT` it serves `/metrics` to Prometheus, for which examples/alerts/client.yml has alerts.
  */
 import process from "node:process";
 import { createInterface } from "node:readline";
+import { serveMetrics } from "./metrics.js";
 import { createWorkerSdk, type Transfer } from "./sdk.js";
 
 interface Job {
@@ -26,6 +28,9 @@ const sdk = createWorkerSdk(({ intent, state, key }) => console.log(JSON.stringi
 sdk.on("blocked", ({ intent, blockedBy }) => console.error(`${intent} is blocked: ${blockedBy}`));
 sdk.on("unresolved", ({ intent, code }) => console.error(`${intent} has no known outcome: ${code}`));
 
+const { METRICS_PORT } = process.env;
+if (METRICS_PORT) console.error(`metrics are at ${await serveMetrics(Number(METRICS_PORT))}`);
+
 const stop = new AbortController();
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => stop.abort());
 
@@ -34,6 +39,8 @@ sdk.start();
 
 let number = 0;
 for await (const line of createInterface({ input: process.stdin, signal: stop.signal })) {
+  // Lines that have arrived still come after the stop.
+  if (stop.signal.aborted) break;
   number++;
   if (line.trim() === "") continue;
   try {
