@@ -145,6 +145,11 @@ export interface Sealing {
   response(id: string, response: StoredResponse): Promise<StoredResponse>;
   /** The hash, sealed for the record of this id. */
   hash(id: string, hash: string): Promise<string>;
+  /**
+   * Some of those that a program without the key has blocked, although they open here. Asked again and again it goes round
+   * all that are blocked, a page at a time, and rests between two rounds.
+   */
+  openable(): Promise<readonly OperationRecord[]>;
   /** Seals whatever is in the clear, or under another key than the first, under the first. Synced when it resolves. */
   reseal(): Promise<ResealReport>;
 }

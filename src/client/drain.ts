@@ -10,6 +10,7 @@ import type { Origins } from "./origins.js";
 import type { Owners } from "./owners.js";
 import { pages } from "./pages.js";
 import type { Platform } from "./platform-port.js";
+import { isSealedElsewhere, unblock } from "./unblock.js";
 import type { Ending, Waiting } from "./waiting.js";
 import type { Worker } from "./worker.js";
 
@@ -161,7 +162,7 @@ export class Drain {
 
   /** What waited for someone who is here now: leases of the dead, and operations that lacked credentials or a seal's key. */
   async #welcome(whose: string | undefined): Promise<void> {
-    const { journal, owners, options, leases, worker } = this.#parts;
+    const { journal, owners, leases } = this.#parts;
     try {
       await leases.relieve();
       const owner = whose ?? owners.present();
@@ -169,11 +170,7 @@ export class Drain {
       const store = await journal.open();
       const filter = { states: ["blocked" as const], ...(owner !== "*" && { owner }) };
       for await (const records of pages(store, filter)) {
-        const waiting = records.filter(isWelcome);
-        const event = { type: "retry" as const, at: options.clock.now() };
-        await Promise.all(
-          waiting.map((record) => journal.change(record.id, { ...event, hook: worker.operationOf(record).hooked })),
-        );
+        await Promise.all(records.filter(isWelcome).map((record) => unblock(this.#parts, record)));
       }
       this.kick();
     } catch (error) {
@@ -204,6 +201,7 @@ export class Drain {
     this.#stale = false;
     let next: number | undefined;
     let isUnknown = false;
+    this.#parts.worker.track(this.#takeUp()).catch((error: unknown) => this.#report(error));
     try {
       const idle = { busy: false, full: false, next: undefined };
       const found = platform.isOffline() ? idle : await this.#parts.worker.track(this.#round());
@@ -224,6 +222,15 @@ export class Drain {
     if (this.#stale) return;
     if (isUntidy) return this.#rest();
     await this.#sleep(Math.max(0, Math.min((next ?? Number.POSITIVE_INFINITY) - now, platform.pollEvery)));
+  }
+
+  /** What a program that lacks the seal's key has blocked meanwhile. Beside all else: what is due does not wait for it. */
+  async #takeUp(): Promise<void> {
+    const { journal, owners } = this.#parts;
+    const { sealing } = await journal.open();
+    const found = (await sealing?.openable()) ?? [];
+    await Promise.all(found.map((record) => owners.mayAct(record.owner) && unblock(this.#parts, record)));
+    if (found.length > 0) this.kick();
   }
 
   /** Claims what is due and sets it to work; does not wait for it. */
@@ -298,6 +305,6 @@ export class Drain {
   }
 }
 
-function isWelcome({ blockedBy, request }: OperationRecord): boolean {
-  return blockedBy === "credentials" || (blockedBy === "sealed" && !request.sealed);
+function isWelcome(record: OperationRecord): boolean {
+  return record.blockedBy === "credentials" || isSealedElsewhere(record);
 }

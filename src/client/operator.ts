@@ -16,6 +16,7 @@ import type { Recorder } from "./recorder.js";
 import { isOver, type Outcome, readError, readOutcome, readResult } from "./result.js";
 import { mustBeOpen } from "./sealed.js";
 import type { SaveOptions, SendOptions, SendResult } from "./types.js";
+import { isSealedElsewhere, unblock } from "./unblock.js";
 import type { Ending, Waiting } from "./waiting.js";
 import type { Worker } from "./worker.js";
 
@@ -192,18 +193,28 @@ export class Operator {
     let driven = false;
     try {
       const saved = await recorder.save(live);
-      try {
-        live.fromStore ||= known !== undefined && hasOutcome(known);
-        // It may have gone on since this handle last looked.
-        if (known) await journal.refresh(saved.id);
-        if (live.record && canUnblock(live.record, live)) await this.#unblock(live.record);
-      } catch (cause) {
-        throw new PendingError("pending", { record: live.record, cause });
-      }
+      live.fromStore ||= known !== undefined && hasOutcome(known);
+      /** A store that fails by now ends the waiting alone. */
+      const goOn = async (step: () => Promise<unknown>): Promise<void> => {
+        await step().catch((cause: unknown) => {
+          throw new PendingError("pending", { record: live.record, cause });
+        });
+      };
+      // It may have gone on since this handle last looked.
+      if (known) await goOn(() => journal.refresh(saved.id));
+      const { record: found } = live;
+      if (found && canUnblock(found, live)) await goOn(() => unblock(this.#parts, found));
       for (;;) {
         const record = live.record ?? saved;
         // What has an outcome keeps it, pruned or not: to call it canceled would be to say that nothing was applied.
         if (live.gone && !hasOutcome(record)) throw purged(record);
+        if (isSealedElsewhere(record)) {
+          await goOn(async () => {
+            await unblock(this.#parts, record);
+            await journal.refresh(record.id);
+          });
+          continue;
+        }
         // Whoever sent drives it, even if he waits no longer when it has been recorded.
         if (isOver(record) || (ending.over && driven)) return record;
         if (live.notice !== notice) throw live.notice;
@@ -230,12 +241,6 @@ export class Operator {
     }
   }
 
-  async #unblock({ id, name }: OperationRecord): Promise<void> {
-    const { journal, options, worker } = this.#parts;
-    const hook = worker.operationOf({ name }).hooked;
-    await journal.change(id, { type: "retry", at: options.clock.now(), hook });
-  }
-
   #readOutcomeOf(live: Live): void {
     const { record } = live;
     if (!record || !isOver(record) || this.#outcomes.get(live)?.rev === record.rev) return;
@@ -253,10 +258,10 @@ export class Operator {
   }
 }
 
-/** Whoever sends again has signed in, or brings the headers, or the key, that were missing. */
+/** Whoever sends again has signed in, or brings the headers that were missing. */
 function canUnblock({ state, blockedBy, request }: OperationRecord, live: Live): boolean {
   if (state !== "blocked") return false;
-  if (blockedBy === "credentials" || blockedBy === "sealed") return !request.sealed;
+  if (blockedBy === "credentials") return !request.sealed;
   return blockedBy === "headers" && request.dropped.every((name) => live.draft?.transient?.has(name));
 }
 

@@ -178,7 +178,9 @@ function blockedText(record: OperationRecord): string {
     refused: "it was refused by something that does not speak for the key",
     headers: `headers that are not kept cannot be supplied again (${record.request.dropped.join(", ")})`,
     operation: "its operation is not declared by this program",
-    sealed: sealedText("its body", record.request.sealed ?? { key: "" }),
+    sealed: record.request.sealed
+      ? sealedText("its body", record.request.sealed)
+      : "a program without the key of its seal took it up; this one has it, and `start()` or `send()` goes on",
   };
   return why[record.blockedBy ?? ""] ?? `${record.blockedBy}`;
 }

@@ -3,6 +3,7 @@ import type {
   CallerTransaction,
   Claimed,
   ClaimQuery,
+  Clock,
   Inserted,
   InsertLimits,
   PageFilter,
@@ -12,6 +13,7 @@ import type {
   StoreContext,
 } from "../store.js";
 import type { Cipher } from "./cipher.js";
+import { Openable } from "./openable.js";
 import { openHash, openRequest, openResponse, sealHash, sealRequest, sealResponse } from "./parts.js";
 import { reseal } from "./reseal.js";
 import { Rounds } from "./rounds.js";
@@ -39,6 +41,8 @@ class SealedVerbs implements Partial<Store> {
   readonly #store: Store;
   readonly #cipher: Cipher;
   readonly #rounds = new Rounds();
+  readonly #openable = new Openable((filter) => this.page(filter));
+  #clock: Clock | undefined;
   /** By their sealed bytes: what was sealed here, or opened before, need not be opened again. */
   readonly #requests = new WeakMap<ArrayBuffer, OperationRecord["request"]>();
   readonly #responses = new WeakMap<ArrayBuffer, StoredResponse>();
@@ -55,6 +59,7 @@ class SealedVerbs implements Partial<Store> {
         return sealed;
       },
       hash: (id, hash) => sealHash(cipher, id, hash),
+      openable: async () => (this.#clock ? this.#openable.next(this.#clock) : []),
       reseal: () => reseal(store, cipher, (record) => this.#open(record)),
     };
   }
@@ -63,6 +68,7 @@ class SealedVerbs implements Partial<Store> {
   async open(context: StoreContext): Promise<void> {
     await this.#cipher.load(context);
     await this.#store.open(context);
+    this.#clock = context.clock;
   }
 
   async insert(record: NewRecord, limits?: InsertLimits): Promise<Inserted> {

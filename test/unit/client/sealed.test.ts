@@ -34,8 +34,8 @@ function createPlace() {
         store,
         server,
         clock,
-        keepFor: "1d",
-        rememberIntents: "10d",
+        keepFor: "2h",
+        rememberIntents: "10h",
         retry: { base: "1s" },
       }),
   };
@@ -82,6 +82,58 @@ describe("a key that is gone", () => {
     expect(await app.sdk.get(id)).toMatchObject({ state: "succeeded" });
     expect(new Set(place.server.calls.map(({ key }) => key)).size).toBe(1);
     expect(place.server.effects).toMatchObject([{ body: { amount: 2500 } }]);
+  });
+
+  test("a program that has it and is at work takes up what one without has blocked, time and again", async () => {
+    const place = createPlace();
+    const app = place.program(withOld);
+    app.sdk.start();
+    for (const [count, intent] of ["order-1", "order-2"].entries()) {
+      app.offline(true);
+      const before = place.program(withOld);
+      const { id } = await before.sdk.operation("transfer", { amount: 1 }, { intent }).save();
+      before.crash();
+      const without = place.program(unsealed);
+      await without.until(without.sdk.resume());
+      without.crash();
+      expect(await place.store.get(id)).toMatchObject({ state: "blocked", blockedBy: "sealed" });
+      app.offline(false);
+      await app.advance("2m");
+      expect(await place.store.get(id)).toMatchObject({ state: "succeeded" });
+      expect(place.server.effects).toHaveLength(count + 1);
+    }
+  });
+
+  test("who waits for it in a program that has it goes on waiting, and is told what came of it", async () => {
+    const place = createPlace();
+    const app = place.program(withOld);
+    app.offline(true);
+    const sending = app.sdk.operation("transfer", { amount: 2500 }, order).send();
+    await app.advance("1s");
+    const without = place.program(unsealed);
+    await without.until(without.sdk.resume());
+    expect((await place.store.page({}))[0]).toMatchObject({ state: "blocked", blockedBy: "sealed" });
+    app.offline(false);
+    expect(await app.until(sending)).toMatchObject({ data: { id: "1" } });
+    expect(place.server.effects).toHaveLength(1);
+  });
+
+  test("a program that has it does not say that it lacks it", async () => {
+    const place = createPlace();
+    const { id } = await interrupted(place);
+    const without = place.program(unsealed);
+    await without.until(without.sdk.resume());
+    const app = place.program(withOld);
+    const handle = app.sdk.attach(id);
+    await handle.save();
+    handle.subscribe(() => {});
+    handle.getSnapshot();
+    await app.advance(0);
+    const { state, outcome } = handle.getSnapshot();
+    expect(state).toBe("blocked");
+    const { message } = (outcome as { error: Error }).error;
+    expect(message).toContain("a program without the key of its seal took it up; this one has it");
+    expect(message).not.toContain('""');
   });
 
   test("it is not tried over and over: a program without the key leaves it blocked", async () => {
@@ -154,6 +206,24 @@ describe("a key that is gone", () => {
     expect(new TextDecoder().decode(place.delivered[0]?.request.body)).toBe('{"amount":2500}');
   });
 
+  test("for good, a program whose operation has no hook ends what is owed, and it is pruned as ever", async () => {
+    const place = createPlace();
+    const { id } = await interrupted(place);
+    const without = place.program(withNew);
+    without.sdk.start();
+    await without.advance("1m");
+    await without.sdk.reconcile(id, "applied");
+    await without.advance("1h");
+    expect(place.delivered).toEqual([]);
+    expect(await place.store.get(id)).toMatchObject({ state: "succeeded", delivered: false });
+    without.crash();
+    const bare = { operations: { transfer: post<Transfer, Receipt>("/transfers") }, seal: withNew };
+    const app = createTestSdk({ ...bare, store: place.store, server: place.server, clock: place.clock });
+    await app.until(app.sdk.resume({ wait: "20m" }));
+    expect(await place.store.get(id)).toMatchObject({ state: "succeeded", delivered: true });
+    expect(place.server.effects).toHaveLength(1);
+  });
+
   test("a new operation in its place is refused before the old one is let go of", async () => {
     const place = createPlace();
     const { id } = await interrupted(place);
@@ -174,7 +244,7 @@ describe("what outlives a body", () => {
     const app = place.program(withOld);
     await app.until(app.sdk.operation("transfer", { amount: 1 }, order).send());
     app.sdk.start();
-    await app.advance("3d");
+    await app.advance("5h");
     const [standing] = await place.store.page({});
     expect(standing?.request).toMatchObject({ body: undefined, sealed: undefined });
     expect(standing?.hash).toMatch(/^sealed:old:/);
@@ -195,9 +265,9 @@ describe("what outlives a body", () => {
     before.crash();
     const app = place.program(withNew);
     app.sdk.start();
-    await app.advance("3d");
+    await app.advance("5h");
     expect((await place.store.page({}))[0]?.request.sealed?.key).toBe("old");
-    await app.advance("12d");
+    await app.advance("12h");
     expect(await place.store.page({})).toEqual([]);
   });
 });

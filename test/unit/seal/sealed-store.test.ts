@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import type { NewRecord, OperationRecord, StoredResponse } from "../../../src/core/record.js";
+import { expect, test, vi } from "vitest";
+import type { BlockedBy, NewRecord, OperationRecord, StoredResponse } from "../../../src/core/record.js";
 import { type WebCryptoSealOptions, webCryptoSeal } from "../../../src/seal.js";
 import type { Seal, Store } from "../../../src/store.js";
 import { memoryStore } from "../../../src/stores/memory.js";
@@ -177,6 +177,32 @@ test("re-sealing seals what was recorded before there was a seal, and leaves alo
   expect(await sealed.sealing?.reseal()).toEqual({ resealed: 1, left: 1 });
   expect((await store.get(plain.id))?.request.sealed?.key).toBe("here");
   expect((await store.get(lost.id))?.request.sealed?.key).toBe("lost");
+});
+
+test("what another could not open is found among all that is blocked, a page at a time, with rests", async () => {
+  let now = 0;
+  const store = memoryStore();
+  const pages = vi.spyOn(store, "page");
+  const sealed = webCryptoSeal({ key: keyOf(1) }).over(store);
+  expect(await sealed.sealing?.openable()).toEqual([]);
+  await sealed.open({ ...context, clock: { ...context.clock, now: () => now } });
+  const block = (id: string, blockedBy: BlockedBy) =>
+    store.update(id, (record) => ({ ...record, state: "blocked", blockedBy }));
+  for (let i = 0; i < 100; i++) await block((await recorded(sealed)).id, "refused");
+  const { id } = await recorded(sealed);
+  await block(id, "sealed");
+  const lost = await recorded((await within(webCryptoSeal({ key: keyOf(9), id: "lost" }), store)).sealed);
+  await block(lost.id, "sealed");
+  const found = async (): Promise<string[]> => ((await sealed.sealing?.openable()) ?? []).map((record) => record.id);
+
+  const seen: string[][] = [];
+  for (; now < 60_000; now += 1_000) seen.push(await found());
+  expect(seen.flat()).toEqual([id, id, id]);
+  expect(pages).toHaveBeenCalledTimes(6);
+
+  await block(id, "credentials");
+  now += 60_000;
+  expect([await found(), await found()]).toEqual([[], []]);
 });
 
 test("a key that is fetched is fetched once, and again after a failure", async () => {
