@@ -59,7 +59,7 @@ export interface OpenTelemetrySpan {
   end(): void;
 }
 
-/** Members that only the whole module has: its default export lacks the last. */
+/** Members that only the whole module has: what it exports as its default lacks the last, where a bundler reads its ES modules. */
 const used = [
   "trace.getTracer",
   "trace.setSpan",

@@ -62,6 +62,43 @@ describe("the packed tarball", () => {
     expect(stdout.trim()).toBe("{ isInstalled: false }");
   });
 
+  test("traces and counts with what is passed in, where neither library is installed", async () => {
+    const code = `
+      import { openTelemetry, prometheus } from "samekey/telemetry";
+      const installed = await Promise.all(["@opentelemetry/api", "prom-client"].map((name) =>
+        import(name).then(() => true, () => false)));
+      const counted = [];
+      class Instrument {
+        constructor({ name }) { this.name = name; }
+        inc(labels, by) { if (by > 0) counted.push([this.name, labels.verdict ?? labels.source]); }
+        observe() {}
+        set() {}
+        reset() {}
+      }
+      const { createSdk, post } = await import("samekey");
+      const { memoryStore } = await import("samekey/stores/memory");
+      const sdk = createSdk({
+        name: "packed", baseUrl: "https://api.example.com", owner: "single", retention: "24h", store: memoryStore(),
+        operations: { transfer: post("/transfers") },
+        fetch: async () => Response.json({}, { status: 201 }),
+        telemetry: prometheus({ Counter: Instrument, Gauge: Instrument, Histogram: Instrument }),
+      });
+      await sdk.operation("transfer", {}).send();
+      await sdk.close();
+      let refusal;
+      try { openTelemetry({}); } catch (error) { refusal = error.code; }
+      console.log(JSON.stringify({ installed, counted, refusal }));`;
+    const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", code], { cwd: consumer });
+    expect(JSON.parse(stdout)).toEqual({
+      installed: [false, false],
+      counted: [
+        ["samekey_attempts_total", "succeeded"],
+        ["samekey_settled_total", "executed"],
+      ],
+      refusal: "bad_option",
+    });
+  });
+
   test("has a command, which says what it lacks", async () => {
     const samekey = (...args: string[]) => run("npx", ["--no", "--", "samekey", ...args], { cwd: consumer });
     expect((await samekey("--help")).stdout).toContain("samekey <verb> --help");

@@ -44,6 +44,10 @@ export async function runSnippet(
       (_, names: string, from: string) => `const ${names.replace(/\bas\b/g, ":")} = modules[${JSON.stringify(from)}];`,
     )
     .replace(
+      /import \* as (\w+) from "([^"]+)";/g,
+      (_, name: string, from: string) => `const ${name} = modules["${from}"];`,
+    )
+    .replace(
       /import (\w+) from "([^"]+)";/g,
       (_, name: string, from: string) => `const ${name} = modules["${from}"].default;`,
     )

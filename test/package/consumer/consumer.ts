@@ -3,6 +3,8 @@ import { createSdk, post, SamekeyError } from "samekey";
 import { indexedDbStore } from "samekey/stores/indexeddb";
 import { memoryStore } from "samekey/stores/memory";
 import { sqliteStore } from "samekey/stores/sqlite";
+import type { OpenTelemetryApi, PrometheusClient } from "samekey/telemetry";
+import { openTelemetry, prometheus } from "samekey/telemetry";
 
 interface Transfer {
   src: number;
@@ -14,6 +16,9 @@ interface Receipt {
 }
 
 export const stores = [memoryStore(), indexedDbStore(), sqliteStore({ path: "payments.sqlite" })];
+
+/** Neither library is installed here: their shapes are enough. */
+export const telemetry = (api: OpenTelemetryApi, client: PrometheusClient) => [openTelemetry(api), prometheus(client)];
 
 export const sdk = createSdk({
   name: "consumer",
