@@ -17,6 +17,20 @@ export function programsOf(page: string): [line: number, code: string][] {
   });
 }
 
+/**
+ * The files that a page shows, by name: it stands in a comment on the first line of each fence.
+ *
+ * @param language - only fences of this one. @defaultValue all of them
+ */
+export function filesOf(page: string, language = "\\w+"): Map<string, string> {
+  const text = read(page);
+  const fence = `^\`\`\`${language}\n`;
+  const named = [...text.matchAll(new RegExp(`${fence}(?://|<!--) ([\\w./-]+)(?: -->)?\n([^]*?)^\`\`\``, "gm"))];
+  const all = [...text.matchAll(new RegExp(fence, "gm"))];
+  if (named.length !== all.length) throw new Error(`${page} has a fence that names no file, so nothing runs it`);
+  return new Map(named.map(([, name = "", code = ""]) => [name, code]));
+}
+
 /** The snippets of a page by name: `<!-- snippet: name -->` stands right above the fence. */
 export function snippetsOf(page: string): Map<string, string> {
   const text = read(page);

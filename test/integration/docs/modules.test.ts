@@ -1,8 +1,9 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
 import { afterAll, expect, test } from "vitest";
 import { root } from "../../../scripts/entries.mjs";
+import { filesOf } from "../../support/snippets.js";
 
 mkdirSync(join(root, ".tmp"), { recursive: true });
 // Below the project, so that packages are found.
@@ -10,13 +11,11 @@ const directory = mkdtempSync(join(root, ".tmp/docs-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 test.each(["react.md", "service-worker.md"])("the modules of docs/%s fit together, and with the types", (name) => {
-  const page = readFileSync(join(root, "docs", name), "utf8");
-  const modules = [...page.matchAll(/^```(?:tsx?|jsx?)\n\/\/ (\S+)\n([\s\S]*?)^```/gm)];
-  expect(modules).toHaveLength([...page.matchAll(/^```\w+$/gm)].length);
+  const modules = [...filesOf(`docs/${name}`)];
   expect(modules.length).toBeGreaterThan(3);
   const own = join(directory, name);
   mkdirSync(own);
-  const files = modules.map(([, path = "", code = ""]) => {
+  const files = modules.map(([path, code]) => {
     const file = join(own, path);
     writeFileSync(file, code);
     return file;
