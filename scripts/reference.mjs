@@ -23,6 +23,8 @@ const app = await Application.bootstrapWithPlugins({
   hidePageHeader: true,
   hideBreadcrumbs: true,
   useCodeBlocks: true,
+  // What is called stands before what it takes.
+  groupOrder: ["Functions", "Classes", "Interfaces", "Type Aliases", "Variables"],
   expandObjects: false,
   parametersFormat: "table",
   outputs: [{ name: "markdown", path: out }],

@@ -14,6 +14,7 @@ const group = (text: string, pages: readonly (readonly [text: string, page: stri
 const start = group("Start", [
   ["Quick start", "quick-start"],
   ["Concepts", "concepts"],
+  ["Guide", "guide"],
   ["Examples", "examples"],
   ["Limits", "limits"],
 ]);
@@ -27,7 +28,6 @@ const web = group("In a page", [
 ]);
 
 const client = group("In any client", [
-  ["Guide", "guide"],
   ["Wrapping an SDK", "recipes/wrapping-an-sdk"],
   ["Wrapped fetch", "fetch"],
   ["Libraries over it", "sdks"],

@@ -31,6 +31,13 @@ test("the pages have no program that is not run here", () => {
   expect(programsOf("docs/profiles.md")).toHaveLength(2);
 });
 
+test("the program of docs/index.md pays once", async () => {
+  const server = createMockServer({ baseUrl: "https://api.example.com" });
+  const { sdk } = (await run("docs/index.md", "createSdk", server.fetch)) as { sdk: samekey.Sdk };
+  endings.push(() => sdk.close());
+  expect(server.effects).toMatchObject([{ body: { order: 7, amount: 2500 } }]);
+});
+
 test("the wrapped fetch of docs/fetch.md records what `only` names, and lets the rest pass", async () => {
   const server = createMockServer({ baseUrl: "https://api.example.com" });
   server.on("POST", "/other", () => ({}), { keyed: false });

@@ -101,6 +101,17 @@ describe.skipIf(!found && !process.env["CI"])("in Chromium", () => {
     await page.close();
   });
 
+  test.each(["index", "concepts", "server", "comparison", "reference/samekey"])(
+    "%s is no wider than a phone",
+    async (path) => {
+      const [page] = await open(`${path}.html`, "light");
+      await page.setViewportSize({ width: 390, height: 800 });
+      await page.screenshot({ path: join(photographs, `${path.replaceAll("/", "-")}-phone.png`) });
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+      await page.close();
+    },
+  );
+
   test("the search finds a page by keyboard alone", async () => {
     const [page, problems] = await open("index.html", "light");
     await page.keyboard.press("Control+k");
