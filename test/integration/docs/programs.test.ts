@@ -78,7 +78,7 @@ test("the sdk of docs/profiles.md speaks as Stripe documents it", async () => {
   const server = createMockServer({ baseUrl: "https://api.stripe.com" });
   const { sdk } = (await run("docs/profiles.md", "profile: stripe", server.fetch)) as { sdk: samekey.Sdk };
   endings.push(() => sdk.close());
-  await sdk.operation("refund", { charge: "ch_1" } as never).send();
+  await sdk.operation("refund", { charge: "ch_1" } as never, {} as never).send();
   expect(server.requests[0]?.key).toMatch(/^[0-9a-f-]{36}$/);
 });
 
