@@ -12,6 +12,7 @@ export type MisuseCode =
   | "key_missing"
   | "intent_mismatch"
   | "already_sent"
+  | "already_settled"
   | "in_flight"
   | "unknown_operation"
   | "bad_option"
@@ -146,6 +147,11 @@ const text: Record<ErrorCode, readonly [happened: string, applied: Sentence, nex
     "The operation cannot be canceled, because it was sent",
     standing("It"),
     (record) => (isOver(record) ? "Its outcome stands." : "Wait for its outcome, or `discard` it with a reason."),
+  ],
+  already_settled: [
+    "The operation has its outcome already",
+    standing("It"),
+    "Its outcome stands; where the API says otherwise, look there once more.",
   ],
   in_flight: [
     "An attempt of the operation is under way and may still arrive at the server",

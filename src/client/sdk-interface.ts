@@ -117,7 +117,13 @@ export interface Sdk<Ops extends Operations = Operations> extends AsyncDisposabl
    * @throws MisuseError `in_flight` while an attempt may still arrive
    */
   discard(id: string, why: { readonly reason: string }): Promise<OperationRecord>;
-  /** Records what someone found out about an operation of unknown outcome. */
+  /**
+   * Records what someone found out about an operation of unknown outcome. One that has the same outcome already stays as it
+   * is.
+   *
+   * @throws MisuseError `already_settled` when its outcome is another, `in_flight` while an attempt may still arrive,
+   * `unknown_operation`
+   */
   reconcile(id: string, outcome: "applied" | "not-applied"): Promise<OperationRecord>;
   /**
    * Records a new operation in the place of one that was given up: the same request under a new key, linked to it by
@@ -125,7 +131,7 @@ export interface Sdk<Ops extends Operations = Operations> extends AsyncDisposabl
    *
    * @param why - what was found out, and how; kept with the old record
    * @returns the new record, which is sent like any other
-   * @throws MisuseError `in_flight` while the old one is alive, `already_sent` when it was applied, `body_not_replayable`
+   * @throws MisuseError `in_flight` while the old one is alive, `already_settled` when it was applied, `body_not_replayable`
    * when its body is gone, `intent_mismatch` when another operation has its intent or key by now
    * @throws UnknownOutcomeError `attempts` while the server remembers the key: `retry` asks under the same one
    */

@@ -47,9 +47,12 @@ export function discard(record: OperationRecord, event: EventOf<"discard">): Ope
   return { ...ended, resolution, lease: undefined };
 }
 
-/** @throws MisuseError `in_flight` */
+/** @throws MisuseError `in_flight`, `already_settled` when its outcome is another */
 export function reconcile(record: OperationRecord, event: EventOf<"reconcile">): OperationRecord {
-  if (isSettled(record) && record.state !== "unresolved") return record;
+  if (isSettled(record) && record.state !== "unresolved") {
+    if ((record.state === "succeeded") === (event.outcome === "applied")) return record;
+    throw new MisuseError("already_settled", { record });
+  }
   refuseInFlight(record, event.at);
   const ended =
     event.outcome === "applied"

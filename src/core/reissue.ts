@@ -10,11 +10,11 @@ import { holdsIntent, isSettled, type NewRecord, type OperationRecord } from "./
 /**
  * Lets go of the old operation. Whoever reissues says that it was not applied.
  *
- * @throws MisuseError `in_flight` while it is alive, `already_sent` when it was applied, `body_not_replayable` when its body
+ * @throws MisuseError `in_flight` while it is alive, `already_settled` when it was applied, `body_not_replayable` when its body
  * is gone; UnknownOutcomeError `attempts` while the server can still be asked under its own key
  */
 export function giveWay(record: OperationRecord, event: EventOf<"reissue">): OperationRecord {
-  if (record.state === "succeeded") throw new MisuseError("already_sent", { record });
+  if (record.state === "succeeded") throw new MisuseError("already_settled", { record });
   if (record.hash !== undefined) {
     throw new MisuseError("body_not_replayable", {
       record,

@@ -23,7 +23,7 @@ const STALE = 1 / 10;
 /**
  * The record after an event; the same object when the event changes nothing.
  *
- * @throws MisuseError `already_sent` or `in_flight`, UnknownOutcomeError `key_expired` or `attempts` for what a person
+ * @throws MisuseError `already_sent`, `already_settled` or `in_flight`, UnknownOutcomeError `key_expired` or `attempts` for what a person
  * may not do now
  * @throws Error for a move that no program may make
  */

@@ -27,6 +27,7 @@ const codes = {
     key_missing: 1,
     intent_mismatch: 1,
     already_sent: 1,
+    already_settled: 1,
     in_flight: 1,
     unknown_operation: 1,
     bad_option: 1,

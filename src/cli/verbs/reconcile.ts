@@ -1,4 +1,5 @@
 import { Argument, Command } from "commander";
+import { MisuseError } from "../../errors.js";
 import { Exit } from "../exit.js";
 import { say } from "../operations/output.js";
 import { inPlace, type PlaceOptions, withPlace } from "../operations/place.js";
@@ -15,10 +16,13 @@ export function reconcileCommand(): Command {
 
 async function act(id: string, outcome: "applied" | "not-applied", options: PlaceOptions): Promise<void> {
   await inPlace(options, async ({ sdk }) => {
-    const record = await sdk.reconcile(id, outcome);
-    await say(heading(record));
-    if ((record.state === "succeeded") === (outcome === "applied")) return;
-    process.stderr.write(`it had an outcome already: "${outcome}" was not recorded\n`);
-    throw new Exit(1);
+    try {
+      await say(heading(await sdk.reconcile(id, outcome)));
+    } catch (error) {
+      // The command was right; what was found out is not.
+      if (!(error instanceof MisuseError && error.code === "already_settled")) throw error;
+      process.stderr.write(`${error.message}\n`);
+      throw new Exit(1);
+    }
   });
 }

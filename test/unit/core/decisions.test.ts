@@ -192,26 +192,29 @@ describe("discard", () => {
 
 describe("reconcile", () => {
   it.each([
-    ["applied", "succeeded"],
-    ["not-applied", "rejected"],
-  ] as const)("%s: %s for whatever the server has not settled", (outcome, state) => {
-    expect(table((record) => reconcile(record, outcome, later))).toEqual({
-      pending: state,
-      "in flight": "in_flight",
-      "pending and uncertain": state,
-      blocked: state,
-      "blocked and uncertain": state,
-      "blocked, never sent": state,
-      succeeded: "same",
-      rejected: "same",
-      misused: "same",
-      expired: "same",
-      canceled: "same",
-      unresolved: state,
-      discarded: state,
-    });
-    expect(reconcile(unresolvedRecord(), outcome, later).resolution).toEqual({ how: outcome, at: later });
-  });
+    ["applied", "succeeded", "already_settled", "same"],
+    ["not-applied", "rejected", "same", "already_settled"],
+  ] as const)(
+    "%s: %s for whatever has no outcome, and refused for what has another",
+    (outcome, state, failed, done) => {
+      expect(table((record) => reconcile(record, outcome, later))).toEqual({
+        pending: state,
+        "in flight": "in_flight",
+        "pending and uncertain": state,
+        blocked: state,
+        "blocked and uncertain": state,
+        "blocked, never sent": state,
+        succeeded: done,
+        rejected: failed,
+        misused: failed,
+        expired: failed,
+        canceled: failed,
+        unresolved: state,
+        discarded: state,
+      });
+      expect(reconcile(unresolvedRecord(), outcome, later).resolution).toEqual({ how: outcome, at: later });
+    },
+  );
 });
 
 describe("adopt", () => {

@@ -25,7 +25,7 @@ describe("an operation gives way to a new one", () => {
       blocked: "in_flight",
       "blocked and uncertain": "in_flight",
       "blocked, never sent": "in_flight",
-      succeeded: "already_sent",
+      succeeded: "already_settled",
       rejected: "rejected",
       misused: "misused",
       expired: "expired",
