@@ -1,8 +1,8 @@
-// Measures samekey beside its physical limits, prints the figures and writes them to README.md. Judges, never fails.
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { commandLine } from "../scripts/command-line.mjs";
 import { root } from "../scripts/entries.mjs";
 import { build } from "./support/build.mjs";
 import { ask } from "./support/child.mjs";
@@ -11,13 +11,23 @@ import { print, write } from "./support/report.mjs";
 
 const parts = ["save", "send", "alone", "browser", "lanes", "resume", "operate", "size"];
 
-const words = process.argv.slice(2);
-const quick = words.includes("--quick");
-const json = words.includes("--json");
-const named = words.filter((word) => !word.startsWith("-"));
+const usage = `npm run bench -- [options] [part…]
+
+Measures samekey beside its physical limits, prints the figures and writes them to bench/README.md, but for parts and a quick
+look. Judges, never fails. The parts: ${parts.join(", ")}.
+
+  --quick   fewer turns
+  --json    the rows as JSON`;
+
+const flag = { type: "boolean", default: false };
+const { values, positionals: named } = commandLine(usage, {
+  options: { quick: flag, json: flag },
+  allowPositionals: true,
+});
+const { quick, json } = values;
 const unknown = named.filter((name) => !parts.includes(name));
 if (unknown.length > 0) {
-  console.error(`unknown: ${unknown.join(", ")}. There are: ${parts.join(", ")}; and --quick, --json`);
+  console.error(`unknown: ${unknown.join(", ")}\n\n${usage}`);
   process.exit(2);
 }
 

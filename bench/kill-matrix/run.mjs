@@ -1,12 +1,10 @@
-// Kills samekey and others at the same points, counts what was lost, done twice or stuck, and writes it to README.md.
-// Judges, never fails.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { commandLine } from "../../scripts/command-line.mjs";
 import { root } from "../../scripts/entries.mjs";
 import { build } from "../support/build.mjs";
 import { locate } from "../support/chromium.mjs";
@@ -16,7 +14,22 @@ import { rows } from "./rows.mjs";
 import { print, trialsOf, write } from "./table.mjs";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-const { values } = parseArgs({
+const usage = `npm run bench:kill-matrix -- [options]
+
+Kills samekey and others at the same points and counts what was lost, done twice or stuck. Judges, never fails.
+
+  --trials 200          of each cell
+  --processes 25        at once, and
+  --tabs 25             in each browser
+  --browsers 1          at once
+  --limit 60            seconds after which an operation is stuck
+  --minutes 600         stops after so many
+  --contestants a,b     of ${contestants.map(({ id }) => id).join()}
+  --rows a,b            of ${rows.map(({ id }) => id).join()}
+  --json found.json     keeps what was found there, and goes on from it
+  --write               writes the table to bench/kill-matrix/README.md`;
+
+const { values } = commandLine(usage, {
   options: {
     trials: { type: "string", default: "200" },
     tabs: { type: "string", default: "25" },

@@ -1,5 +1,3 @@
-// Measures samekey/server beside the same effect in a bare transaction, and beside others, on one Postgres in one run.
-// Prints the figures and writes them to README.md. Judges, never fails.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,13 +6,20 @@ import process from "node:process";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import pg from "pg";
 import { bundle } from "../../examples/bundle.js";
+import { commandLine } from "../../scripts/command-line.mjs";
 import { root } from "../../scripts/entries.mjs";
 import { build } from "../support/build.mjs";
 import { machine } from "../support/machine.mjs";
 import { print, write } from "../support/report.mjs";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-const quick = process.argv.includes("--quick");
+const usage = `npm run bench:server -- [options]
+
+Measures samekey/server beside the same effect in a bare transaction, and beside others, on one Postgres in one run. Prints
+the figures and writes them to bench/server/README.md. Judges, never fails.
+
+  --quick   fewer turns; nothing is written`;
+const { quick } = commandLine(usage, { options: { quick: { type: "boolean", default: false } } }).values;
 
 if (!existsSync(here("node_modules"))) execFileSync("npm", ["ci", "--silent"], { cwd: here("."), stdio: "inherit" });
 mkdirSync(join(root, ".tmp"), { recursive: true });

@@ -1,18 +1,10 @@
-/**
- * `npm run demo`: 200 transfers through a network that loses, repeats and cuts, by a worker that is killed again and
- * again, to a bank on two databases whose server is killed, and one of which crashes. Fails unless every transfer
- * happened exactly once.
- *
- * `-- --seed 7` for other accidents; `-- --new-keys` to see what happens without one key for every attempt; `SHARDS=4`
- * for more databases.
- */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { commandLine } from "../../scripts/command-line.mjs";
 import { freePort } from "../reference-server/free-port.js";
 import { audit, balances, moneyUnderWay, sum } from "./audit.js";
 import { startBadNetwork } from "./bad-network.js";
@@ -25,7 +17,17 @@ import { LiveLine, table } from "./screen.js";
 import { Troubles } from "./troubles.js";
 import { Weather } from "./weather.js";
 
-const { values: options } = parseArgs({
+const usage = `npm run demo -- [options]
+
+Transfers through a network that loses, repeats and cuts, by a worker that is killed again and again, to a bank on several
+databases whose server is killed, and one of which crashes. Fails unless every transfer happened exactly once.
+
+  --transfers 200
+  --shards 2        databases; also as SHARDS
+  --seed 1          others for other accidents
+  --new-keys        what happens without one key for every attempt`;
+
+const { values: options } = commandLine(usage, {
   options: {
     transfers: { type: "string", default: "200" },
     shards: { type: "string", default: process.env["SHARDS"] || "2" },

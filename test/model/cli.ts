@@ -1,4 +1,4 @@
-import { parseArgs } from "node:util";
+import { commandLine } from "../../scripts/command-line.mjs";
 import { plantedModel } from "./planted.js";
 import { plants } from "./plants/index.js";
 import { report, runSeed as runSound } from "./run.js";
@@ -12,13 +12,12 @@ const HELP = `npm run model -- [options]
   --seed N      this one alone, with its trace
   --plant NAME  with a bug in the client, to see that it is found: ${plants.map(({ name }) => name).join(", ")}`;
 
-const { values } = parseArgs({
+const { values } = commandLine(HELP, {
   options: {
     seeds: { type: "string", default: "2000" },
     from: { type: "string", default: "1" },
     seed: { type: "string" },
     plant: { type: "string" },
-    help: { type: "boolean", default: false },
   },
 });
 
@@ -26,8 +25,7 @@ const plant = plants.find(({ name }) => name === values.plant);
 if (values.plant !== undefined && !plant) throw new Error(`there is no plant "${values.plant}"; see --help`);
 const { runSeed } = plant ? await plantedModel(plant) : { runSeed: runSound };
 
-if (values.help) console.log(HELP);
-else if (values.seed === undefined) await runAll(whole("from", values.from), whole("seeds", values.seeds));
+if (values.seed === undefined) await runAll(whole("from", values.from), whole("seeds", values.seeds));
 else await showOne(whole("seed", values.seed));
 
 async function runAll(from: number, count: number): Promise<void> {

@@ -1,19 +1,23 @@
-/**
- * `npm run soak`: 100,000 operations through four processes on one SQLite file, while requests and answers are lost, the
- * server refuses and stalls, and workers are killed. Fails unless every operation happened exactly once, and memory and
- * file stay as they are. Then a million pending are resumed, as `npm run bench -- resume` does it.
- *
- * `-- --operations 2000 --processes 2` for a look; `--seed 7` for other accidents; `--no-resume` without the million.
- */
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { LiveLine, table } from "../../examples/demo/screen.js";
+import { commandLine } from "../../scripts/command-line.mjs";
 import { type Row, rowsOf } from "./report.js";
 import { resumed } from "./resumed.js";
 import { soak } from "./soak.js";
 
-const { values } = parseArgs({
+const usage = `npm run soak -- [options]
+
+Operations through several processes on one SQLite file, while requests and answers are lost, the server refuses and stalls,
+and workers are killed. Fails unless every operation happened exactly once, and memory and file stay as they are. Then a
+million pending are resumed, as \`npm run bench -- resume\` does it.
+
+  --operations 100000   2000 are enough for a look
+  --processes 4
+  --seed 1              others for other accidents
+  --no-resume           without the million`;
+
+const { values } = commandLine(usage, {
   options: {
     operations: { type: "string", default: "100000" },
     processes: { type: "string", default: "4" },

@@ -1,12 +1,13 @@
 import { availableParallelism } from "node:os";
 import process from "node:process";
-import { parseArgs } from "node:util";
+import { commandLine } from "../../../scripts/command-line.mjs";
 import { startPostgres } from "../../support/postgres.js";
 import { placesOf } from "./cells.js";
 import { isPostgres, STORES, type StoreName } from "./errand.js";
 import { type Job, type Plan, powerLossJob, processJobs, type Row, randomJob, tabJobs } from "./jobs.js";
 
-const usage = `
+const usage = `npm run crash -- [options]
+
 Ends a process at every fault point and at every moment that the server can see, again and again, and compares.
 
   --trials 200             kills of each cell; 20 with --tabs
@@ -36,16 +37,12 @@ export interface Surroundings {
 
 /** Runs what the command line asks for. Resolves to whether all is well. */
 export async function main({ worker, powerLoss, page, nodeOf }: Surroundings): Promise<boolean> {
-  const { values: given } = parseArgs({
+  const { values: given } = commandLine(usage, {
     options: {
       ...{ trials: single, seed: single, jobs: single, processes: single, point: repeated, store: repeated },
-      ...{ random: flag, "power-loss": flag, tabs: flag, help: flag },
+      ...{ random: flag, "power-loss": flag, tabs: flag },
     },
   });
-  if (given.help) {
-    console.log(usage);
-    return true;
-  }
   const trials = Number(given.trials ?? (given.tabs ? 20 : 200));
   const seed = Number(given.seed ?? 1);
   const processes = Number(given.processes ?? 2);
