@@ -78,6 +78,19 @@ export async function open(page: Page, user = "ann"): Promise<void> {
   }, user);
 }
 
+/** The same, with a clock that stands still: no pause and no lease ever ends, so that it goes on by what it is told alone. */
+export async function openStill(page: Page, user = "ann"): Promise<void> {
+  await page.evaluate((name) => {
+    localStorage.setItem("user", name);
+    const sleep = (_: number, signal?: AbortSignal) =>
+      new Promise<void>((_resolve, reject) => {
+        signal?.addEventListener("abort", () => reject(signal.reason));
+      });
+    const now = Date.now();
+    app.open({ clock: { now: () => now, sleep } });
+  }, user);
+}
+
 /** Sends from the page; resolves, or rejects, as the page's own promise does. */
 export function send(page: Page, intent: string, amount = 5) {
   return page.evaluate(
