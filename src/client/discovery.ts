@@ -1,3 +1,4 @@
+import { changed } from "../core/fields.js";
 import { hasOutcome, type OperationRecord } from "../core/record.js";
 import type { ResolvedOptions } from "./options.js";
 
@@ -48,7 +49,7 @@ export function createDiscovery(
     shorten(record) {
       const { wire, origin } = record;
       const isBound = retention < wire.retention && origin === baseOrigin() && !hasOutcome(record);
-      return isBound ? { ...record, wire: { ...wire, retention } } : record;
+      return isBound ? changed(record, { wire: { ...wire, retention } }) : record;
     },
     async refresh() {
       const now = clock.now();

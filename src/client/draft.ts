@@ -1,9 +1,10 @@
 import { encode, type FrozenBody, freezeBody } from "../core/body.js";
 import { toMs } from "../core/durations.js";
+import type { WholeRecord } from "../core/fields.js";
 import { checkKey, deriveKey, mintUuid, renderKey } from "../core/key.js";
 import { type Beginning, newRecord } from "../core/new-record.js";
 import type { Random } from "../core/random.js";
-import type { StoredRequest, WholeRecord, Wire } from "../core/record.js";
+import type { StoredRequest, Wire } from "../core/record.js";
 import { MisuseError } from "../errors.js";
 import { bad, readIssues } from "./checks.js";
 import { type FetchTerms, hintsFor } from "./fetch-init.js";

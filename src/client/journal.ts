@@ -1,4 +1,5 @@
 import { faultPoint } from "../core/fault-point.js";
+import { changed } from "../core/fields.js";
 import { isSettled, type NewRecord, needsSync, type OperationRecord, scheduleOf } from "../core/record.js";
 import { type OperationEvent, transition } from "../core/transition.js";
 import { SamekeyError, type StoreCode, StoreError } from "../errors.js";
@@ -193,7 +194,7 @@ export class Journal {
     if (after.state !== "succeeded" || needsSync(record, after)) return;
     for (const live of lives) {
       if (!isNews(live, record)) continue;
-      live.record = { ...after, rev: record.rev + 1 };
+      live.record = changed(after, { rev: record.rev + 1 });
       live.changed();
     }
   }

@@ -1,6 +1,7 @@
 import { comparableBytes, differingFields, sameRequest } from "../core/compare.js";
+import type { WholeRecord } from "../core/fields.js";
 import { mintUuid } from "../core/key.js";
-import { holdsIntent, isSettled, type OperationRecord, type WholeRecord } from "../core/record.js";
+import { holdsIntent, isSettled, type OperationRecord } from "../core/record.js";
 import { CanceledError, MisuseError, StoreError } from "../errors.js";
 import type { CallerTransaction, Inserted } from "../store.js";
 import { bad, closedError } from "./checks.js";

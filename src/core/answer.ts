@@ -1,6 +1,7 @@
 /** What the end of an attempt does to its operation. */
 
 import type { EventOf } from "./event.js";
+import { changed } from "./fields.js";
 import { withKey } from "./key.js";
 import { block, doubt, endOf, givenUp, remember, settle, windowLeft } from "./moves.js";
 import { isSettled, isUncertain, type OperationRecord } from "./record.js";
@@ -11,7 +12,7 @@ type Answer = EventOf<"answer">;
 export function unsent(record: OperationRecord, event: EventOf<"unsent">): OperationRecord {
   const sentAt = record.mark?.first ? undefined : record.sentAt;
   const unmade = event.maxAttempts === undefined ? (record.unmade ?? 0) + 1 : record.unmade;
-  const after = remember({ ...record, mark: undefined, sentAt, unmade }, event.entry);
+  const after = remember(changed(record, { mark: undefined, sentAt, unmade }), event.entry);
   if (event.block) return block(after, event.block);
   return again(after, event, event.maxAttempts ?? Number.POSITIVE_INFINITY, 0);
 }
@@ -20,7 +21,7 @@ export function unsent(record: OperationRecord, event: EventOf<"unsent">): Opera
 export function answered(record: OperationRecord, event: Answer): OperationRecord {
   const { verdict, response } = event;
   const timeouts = record.timeouts + (event.timedOut ? 1 : 0);
-  const known = remember({ ...record, mark: undefined, timeouts }, event.entry);
+  const known = remember(changed(record, { mark: undefined, timeouts }), event.entry);
   const uncertain = isUncertain(known);
   switch (verdict.kind) {
     case "succeeded":
@@ -48,7 +49,7 @@ export function answered(record: OperationRecord, event: Answer): OperationRecor
     }
     case "retry": {
       const conflictSince = verdict.conflict ? (record.conflictSince ?? event.at) : undefined;
-      const after = { ...(verdict.certain ? known : doubtful(known, record)), conflictSince };
+      const after = changed(verdict.certain ? known : doubtful(known, record), { conflictSince });
       const impatient = conflictSince !== undefined && event.at - conflictSince >= event.patience;
       if (impatient && after.wire.dedupes) return block(after, "refused", "refused_while_uncertain", response);
       return again(after, event, event.maxAttempts, verdict.after ?? 0);
@@ -61,7 +62,7 @@ export function late(record: OperationRecord, event: Answer): OperationRecord {
   // What a person has said of an unknown outcome gives way to the server's word.
   if (isSettled(record) && record.resolution === undefined) return record;
   const { verdict, response } = event;
-  const open = { ...record, resolution: undefined };
+  const open = changed(record, { resolution: undefined });
   if (verdict.kind === "succeeded") return settle(open, "succeeded", undefined, event, response);
   if (verdict.kind === "refused" && verdict.speaks) return settle(open, "rejected", "rejected", event, response);
   if (verdict.kind === "misused" && verdict.speaks) return settle(open, "misused", verdict.code, event, response);
@@ -69,12 +70,12 @@ export function late(record: OperationRecord, event: Answer): OperationRecord {
   const adds = doubts || verdict.kind === "unresolved";
   if (!adds || isSettled(record) || (record.uncertainSince ?? Number.POSITIVE_INFINITY) <= event.entry.at)
     return record;
-  return { ...record, uncertainSince: event.entry.at };
+  return changed(record, { uncertainSince: event.entry.at });
 }
 
 /** The record under another key, which nothing was sent under. */
 export function rekey(record: OperationRecord, key: string, at: number): OperationRecord {
-  return { ...record, key, keyAt: at, wire: withKey(record.wire, key), sentAt: undefined };
+  return changed(record, { key, keyAt: at, wire: withKey(record.wire, key), sentAt: undefined });
 }
 
 function isOurs({ wire }: OperationRecord): boolean {
@@ -82,7 +83,7 @@ function isOurs({ wire }: OperationRecord): boolean {
 }
 
 function doubtful(known: OperationRecord, { mark }: OperationRecord): OperationRecord {
-  return doubt({ ...known, mark });
+  return doubt(changed(known, { mark }));
 }
 
 function keyExpired(record: OperationRecord, event: Answer): OperationRecord {
@@ -91,7 +92,7 @@ function keyExpired(record: OperationRecord, event: Answer): OperationRecord {
     return settle(record, state, code, event, event.response);
   }
   const renewed = rekey(record, event.mint("v4"), event.at);
-  const next = { ...renewed, wire: { ...renewed.wire, mint: "v4" as const }, renewed: true };
+  const next = changed(renewed, { wire: { ...renewed.wire, mint: "v4" }, renewed: true });
   return again(next, { ...event, delay: 0 }, Number.POSITIVE_INFINITY, 0);
 }
 
@@ -109,7 +110,7 @@ function again(
   const over = endOf(record, event.at, event.serverAt) ?? tooLate(record, event, maxAttempts, asked);
   if (over) return settle(record, over.state, over.code, event, event.type === "answer" ? event.response : undefined);
   const delay = Math.max(asked, Math.min(event.delay, Math.floor(timeLeft(record, event) / 2)));
-  return { ...record, state: "pending", lease: undefined, nextAttemptAt: event.at + delay, delay };
+  return changed(record, { state: "pending", lease: undefined, nextAttemptAt: event.at + delay, delay });
 }
 
 function tooLate(

@@ -2,18 +2,20 @@
 
 import { MisuseError, UnknownOutcomeError } from "../errors.js";
 import type { EventOf } from "./event.js";
+import { changed } from "./fields.js";
 import { endOf, isInFlight, settle } from "./moves.js";
 import { holdsIntent, isHeld, isSettled, isUncertain, type OperationRecord } from "./record.js";
 
 /** @throws UnknownOutcomeError `key_expired` or `attempts` when it must not be sent again */
 export function retry(record: OperationRecord, event: EventOf<"retry">): OperationRecord {
   if (isSettled(record)) return record;
-  if (record.state === "pending") return isInFlight(record) ? record : { ...record, nextAttemptAt: event.at, delay: 0 };
+  if (record.state === "pending") {
+    return isInFlight(record) ? record : changed(record, { nextAttemptAt: event.at, delay: 0 });
+  }
   const over = endOf(record, event.at, event.serverAt);
   if (over && record.state === "blocked") return settle(record, over.state, over.code, event);
   if (over?.code === "key_expired" || over?.code === "attempts") throw new UnknownOutcomeError(over.code, { record });
-  return {
-    ...record,
+  return changed(record, {
     state: "pending",
     blockedBy: undefined,
     code: undefined,
@@ -26,7 +28,7 @@ export function retry(record: OperationRecord, event: EventOf<"retry">): Operati
     lease: undefined,
     nextAttemptAt: event.at,
     delay: 0,
-  };
+  });
 }
 
 /** @throws MisuseError `already_sent` unless it was never sent */
@@ -38,13 +40,13 @@ export function cancel(record: OperationRecord, event: EventOf<"cancel">): Opera
 /** @throws MisuseError `in_flight` */
 export function discard(record: OperationRecord, event: EventOf<"discard">): OperationRecord {
   const resolution = { how: "discarded" as const, reason: event.reason, at: event.at };
-  if (record.state === "misused" && holdsIntent(record)) return { ...record, resolution };
+  if (record.state === "misused" && holdsIntent(record)) return changed(record, { resolution });
   if (isSettled(record)) return record;
   refuseInFlight(record, event.at);
   const ended = isUncertain(record)
     ? settle(record, "unresolved", "discarded", event)
     : settle(record, "expired", "expired", event);
-  return { ...ended, resolution, lease: undefined };
+  return changed(ended, { resolution, lease: undefined });
 }
 
 /** @throws MisuseError `in_flight`, `already_settled` when its outcome is another */
@@ -58,13 +60,13 @@ export function reconcile(record: OperationRecord, event: EventOf<"reconcile">):
     event.outcome === "applied"
       ? settle(record, "succeeded", undefined, event)
       : settle(record, "rejected", "rejected", event);
-  return { ...ended, resolution: { how: event.outcome, at: event.at }, lease: undefined };
+  return changed(ended, { resolution: { how: event.outcome, at: event.at }, lease: undefined });
 }
 
 /** @throws MisuseError `in_flight` */
 export function adopt(record: OperationRecord, event: EventOf<"adopt">): OperationRecord {
   if (isInFlight(record)) throw new MisuseError("in_flight", { record });
-  return record.owner === event.owner ? record : { ...record, owner: event.owner };
+  return record.owner === event.owner ? record : changed(record, { owner: event.owner });
 }
 
 /** Nobody speaks for an attempt whose lease is over: it counts as lost. */

@@ -1,5 +1,6 @@
 /** The steps that the events of `transition` are made of. */
 
+import { changed } from "./fields.js";
 import {
   type AttemptEntry,
   type BlockedBy,
@@ -68,12 +69,12 @@ export function isInFlight(record: OperationRecord): boolean {
 export function doubt(record: OperationRecord): OperationRecord {
   const { mark } = record;
   if (!mark) return record;
-  return { ...record, mark: undefined, uncertainSince: Math.min(record.uncertainSince ?? mark.at, mark.at) };
+  return changed(record, { mark: undefined, uncertainSince: Math.min(record.uncertainSince ?? mark.at, mark.at) });
 }
 
 /** The record with one more entry in its history. */
 export function remember(record: OperationRecord, entry: AttemptEntry): OperationRecord {
-  return { ...record, history: [...record.history, entry].slice(-HISTORY) };
+  return changed(record, { history: [...record.history, entry].slice(-HISTORY) });
 }
 
 /** Alive, but in need of someone. */
@@ -83,7 +84,7 @@ export function block(
   code?: string,
   response?: StoredResponse,
 ): OperationRecord {
-  return { ...record, state: "blocked", blockedBy: by, code, response, lease: undefined };
+  return changed(record, { state: "blocked", blockedBy: by, code, response, lease: undefined });
 }
 
 /** Over, or given up. */
@@ -94,8 +95,7 @@ export function settle(
   event: { readonly at: number; readonly hook: boolean },
   response?: StoredResponse,
 ): OperationRecord {
-  return {
-    ...(state === "unresolved" ? doubt(record) : record),
+  return changed(state === "unresolved" ? doubt(record) : record, {
     state,
     code,
     blockedBy: undefined,
@@ -107,5 +107,5 @@ export function settle(
     lease: event.hook ? record.lease : undefined,
     nextAttemptAt: event.at,
     delay: 0,
-  };
+  });
 }

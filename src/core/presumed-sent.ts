@@ -1,3 +1,4 @@
+import { changed } from "./fields.js";
 import { hasOutcome, type NewRecord } from "./record.js";
 
 /**
@@ -7,7 +8,7 @@ import { hasOutcome, type NewRecord } from "./record.js";
 export function presumedSent<R extends NewRecord>(record: R): R {
   if (!mayBeSent(record)) return record;
   const { keyAt, sentAt = keyAt, uncertainSince = sentAt, fence } = record;
-  return { ...record, fence: fence + 1, lease: undefined, mark: undefined, sentAt, uncertainSince };
+  return changed(record, { fence: fence + 1, lease: undefined, mark: undefined, sentAt, uncertainSince });
 }
 
 /** Whether it is not over, or was given up by nobody yet. */

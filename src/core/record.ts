@@ -201,61 +201,6 @@ export interface OperationRecord {
   readonly reissueOf?: string | undefined;
 }
 
-/** A record with every field there is, unset ones included; see {@link whole}. */
-export type WholeRecord = { readonly [Field in keyof Required<OperationRecord>]: OperationRecord[Field] };
-
-/** Every field there is, none of them set. */
-const BLANK: { readonly [Field in keyof WholeRecord]: undefined } = {
-  v: undefined,
-  id: undefined,
-  key: undefined,
-  keyAt: undefined,
-  name: undefined,
-  intent: undefined,
-  owner: undefined,
-  lane: undefined,
-  seq: undefined,
-  rev: undefined,
-  origin: undefined,
-  request: undefined,
-  wire: undefined,
-  hash: undefined,
-  state: undefined,
-  blockedBy: undefined,
-  code: undefined,
-  attempts: undefined,
-  unmade: undefined,
-  timeouts: undefined,
-  history: undefined,
-  mark: undefined,
-  sentAt: undefined,
-  uncertainSince: undefined,
-  serverSince: undefined,
-  conflictSince: undefined,
-  renewed: undefined,
-  createdAt: undefined,
-  nextAttemptAt: undefined,
-  delay: undefined,
-  deadline: undefined,
-  lease: undefined,
-  fence: undefined,
-  parked: undefined,
-  response: undefined,
-  resolution: undefined,
-  settledAt: undefined,
-  delivered: undefined,
-  traceparent: undefined,
-  reissueOf: undefined,
-};
-
-/**
- * The record with every field there is, unset ones included. A record is copied at each step of its life, and engines
- * copy an object a hundred times slower when the copy gets a field that the original did not have.
- */
-export function whole<R extends Partial<OperationRecord>>(record: R): R {
-  return Object.assign({ ...BLANK }, record) as R;
-}
-
 /** An operation that no store has seen yet. */
 export type NewRecord = Omit<OperationRecord, "seq" | "rev">;
 

@@ -2,6 +2,7 @@
 
 import { MisuseError, UnknownOutcomeError } from "../errors.js";
 import type { EventOf } from "./event.js";
+import { changed } from "./fields.js";
 import { withKey } from "./key.js";
 import { endOf, settle } from "./moves.js";
 import { newRecord } from "./new-record.js";
@@ -28,10 +29,10 @@ export function giveWay(record: OperationRecord, event: EventOf<"reissue">): Ope
       const detail = "the server still remembers its key: `retry` asks it again under the same one";
       throw new UnknownOutcomeError("attempts", { record, detail });
     }
-    return { ...settle(record, "rejected", "rejected", event), resolution, lease: undefined };
+    return changed(settle(record, "rejected", "rejected", event), { resolution, lease: undefined });
   }
   if (!isSettled(record)) throw new MisuseError("in_flight", { record, detail: "it is alive; `discard` it first" });
-  return holdsIntent(record) ? { ...record, resolution } : record;
+  return holdsIntent(record) ? changed(record, { resolution }) : record;
 }
 
 /** The operation that takes its place. */

@@ -11,6 +11,7 @@
 import { answered, late, rekey, unsent } from "./answer.js";
 import { adopt, cancel, discard, reconcile, retry } from "./decisions.js";
 import type { EventOf, OperationEvent } from "./event.js";
+import { changed } from "./fields.js";
 import { doubt, endOf, remember, settle } from "./moves.js";
 import { hasOutcome, isUncertain, type OperationRecord, windowMargin } from "./record.js";
 import { giveWay } from "./reissue.js";
@@ -41,7 +42,7 @@ export function transition(record: OperationRecord, event: OperationEvent): Oper
       return holds(record, event.fence) && record.mark ? answered(record, event) : late(record, event);
     case "postpone":
       if (!holds(record, event.fence)) return record;
-      return { ...record, lease: undefined, nextAttemptAt: event.at + event.delay, delay: event.delay };
+      return changed(record, { lease: undefined, nextAttemptAt: event.at + event.delay, delay: event.delay });
     case "retry":
       return retry(record, event);
     case "cancel":
@@ -70,13 +71,12 @@ function claim(record: OperationRecord, event: EventOf<"claim">): OperationRecor
   const serverAt = found.state === "blocked" ? undefined : event.serverAt;
   const over = hasOutcome(found) ? undefined : endOf(found, event.at, serverAt);
   // The lease that ended is nobody's: whoever comes for the hook claims it anew.
-  if (over) return settle({ ...found, lease: undefined }, over.state, over.code, event);
+  if (over) return settle(changed(found, { lease: undefined }), over.state, over.code, event);
   if (found.state === "blocked" || (hasOutcome(found) && found.delivered)) return found;
-  return {
-    ...found,
+  return changed(found, {
     fence: found.fence + 1,
     lease: { holder: event.holder, until: event.at + event.length, length: event.length },
-  };
+  });
 }
 
 function begin(record: OperationRecord, event: EventOf<"begin">): OperationRecord {
@@ -86,13 +86,12 @@ function begin(record: OperationRecord, event: EventOf<"begin">): OperationRecor
   }
   const fresh = withFreshKey(record, event);
   const attempt = fresh.attempts + 1;
-  return {
-    ...fresh,
+  return changed(fresh, {
     attempts: attempt,
     mark: { at: event.at, attempt, first: fresh.sentAt === undefined },
     sentAt: fresh.sentAt ?? event.at,
     serverSince: isUncertain(fresh) ? fresh.serverSince : event.serverAt,
-  };
+  });
 }
 
 /** The record with a key that the server cannot have forgotten by the time it answers. */
@@ -108,7 +107,7 @@ function withFreshKey(record: OperationRecord, event: EventOf<"begin">): Operati
 
 function extend(record: OperationRecord, event: EventOf<"extend">): OperationRecord {
   if (!record.lease || !holds(record, event.fence)) return record;
-  return { ...record, lease: { ...record.lease, until: event.at + event.length, length: event.length } };
+  return changed(record, { lease: { ...record.lease, until: event.at + event.length, length: event.length } });
 }
 
 function deliver(record: OperationRecord, { delivered }: EventOf<"deliver">): OperationRecord {
@@ -116,5 +115,5 @@ function deliver(record: OperationRecord, { delivered }: EventOf<"deliver">): Op
   const { state, code, settledAt } = record;
   const isStale =
     delivered && (delivered.state !== state || delivered.code !== code || delivered.settledAt !== settledAt);
-  return isStale ? record : { ...record, delivered: true, lease: undefined };
+  return isStale ? record : changed(record, { delivered: true, lease: undefined });
 }

@@ -1,5 +1,6 @@
 /** What the stores do alike, whatever they keep records in. */
 
+import { changed } from "../core/fields.js";
 import type { NewRecord, OperationRecord } from "../core/record.js";
 import { hasOutcome, occupiesLane, prunableSince, scheduleOf } from "../core/record.js";
 import { StoreError } from "../errors.js";
@@ -7,16 +8,12 @@ import type { Counts, InsertLimits, PageFilter, PruneQuery } from "../store.js";
 
 /** A new record as it is stored. */
 export function stampNew(given: NewRecord, seq: number, parked: boolean): OperationRecord {
-  const record = { ...given, seq, rev: 1 };
-  if (parked || given.parked !== undefined) record.parked = parked || undefined;
-  return record;
+  return changed(given, { seq, rev: 1, parked: parked || undefined }) as OperationRecord;
 }
 
 /** A changed record as it is stored: whatever `apply` returned, identity and order stay. */
 export function stampChange(before: OperationRecord, after: OperationRecord, parked: boolean): OperationRecord {
-  const record = { ...after, id: before.id, seq: before.seq, rev: before.rev + 1 };
-  if (parked || after.parked !== undefined) record.parked = parked || undefined;
-  return record;
+  return changed(after, { id: before.id, seq: before.seq, rev: before.rev + 1, parked: parked || undefined });
 }
 
 /** Whether both stand in the same lane and have not ended: then `parked` carries over. */
@@ -50,7 +47,7 @@ export function taken(holder: OperationRecord | undefined): StoreError {
 export function relieved(record: OperationRecord): OperationRecord {
   if (!record.lease) return record;
   const { holder, until, length } = record.lease;
-  return { ...record, lease: { holder, until: until - length, length: 0 } };
+  return changed(record, { lease: { holder, until: until - length, length: 0 } });
 }
 
 /** Who holds the record, unless its lease was ended before its time. */

@@ -1,9 +1,10 @@
 /** Records as lines of JSON: to carry them from one store to another. */
 
 import { Buffer } from "node:buffer";
+import { whole } from "../../core/fields.js";
 import { checkKey } from "../../core/key.js";
 import { mayBeSent, presumedSent } from "../../core/presumed-sent.js";
-import { isUncertain, type NewRecord, type OperationRecord, STATES, whole } from "../../core/record.js";
+import { isUncertain, type NewRecord, type OperationRecord, STATES } from "../../core/record.js";
 
 /** Raised only when an older samekey could no longer read the lines. */
 const FORMAT = 1;

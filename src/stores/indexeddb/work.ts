@@ -1,5 +1,6 @@
 import type { UseStore } from "idb-keyval";
 import { get, promisifyRequest, values } from "idb-keyval";
+import { changed } from "../../core/fields.js";
 import type { NewRecord, OperationRecord, State } from "../../core/record.js";
 import { needsSync, occupiesLane } from "../../core/record.js";
 import type { Inserted } from "../../store.js";
@@ -188,7 +189,7 @@ export class Work {
   }
 
   #read(row: Row, seq: IDBValidKey): OperationRecord {
-    const record = { ...row.record, seq: seq as number };
+    const record = changed(row.record, { seq: seq as number });
     this.#held.set(record, row.unique.slice(1));
     return record;
   }

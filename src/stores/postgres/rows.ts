@@ -4,8 +4,9 @@
  */
 
 import { Buffer } from "node:buffer";
+import { whole } from "../../core/fields.js";
 import type { OperationRecord, StoredRequest, StoredResponse } from "../../core/record.js";
-import { holdsIntent, isBare, occupiesLane, prunableSince, scheduleOf, whole } from "../../core/record.js";
+import { holdsIntent, isBare, occupiesLane, prunableSince, scheduleOf } from "../../core/record.js";
 import { holderOf } from "../stamp.js";
 
 /** What a statement is told of a record. Rows travel as one JSON document: no driver's way of arrays is relied on. */

@@ -3,8 +3,9 @@
  * the place of a body, whose bytes are in a table of their own, without a copy of the record being made.
  */
 
+import { whole } from "../../core/fields.js";
 import type { OperationRecord, StoredRequest, StoredResponse } from "../../core/record.js";
-import { holdsIntent, isBare, occupiesLane, prunableSince, scheduleOf, whole } from "../../core/record.js";
+import { holdsIntent, isBare, occupiesLane, prunableSince, scheduleOf } from "../../core/record.js";
 import { holderOf } from "../stamp.js";
 import type { SqliteValue } from "./driver.js";
 
