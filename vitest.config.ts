@@ -65,7 +65,8 @@ export default defineConfig({
     projects: [
       level("unit"),
       level("sealed", { include: ["test/unit/client/**/*.test.ts"], setupFiles: "test/support/sealed.ts" }),
-      level("contract"),
+      // Hundreds of random steps on a real database, on a machine that is busy with other levels.
+      level("contract", { testTimeout: 120_000, hookTimeout: 120_000 }),
       level("model", { testTimeout: 120_000 }),
       level("types", {
         include: [],

@@ -28,8 +28,15 @@ export function heading(record: OperationRecord): string {
  * All that is known of one operation, for people.
  *
  * @param place - the options that name the store, for the commands that are proposed
+ * @param successor - the operation that was reissued in its place
  */
-export function story(record: OperationRecord, now: number, bodies: boolean, place: string): string {
+export function story(
+  record: OperationRecord,
+  now: number,
+  bodies: boolean,
+  place: string,
+  successor?: OperationRecord,
+): string {
   const { request, response, history, resolution, attempts } = record;
   const facts: (readonly [string, string | undefined])[] = [
     ["intent", record.intent],
@@ -50,6 +57,7 @@ export function story(record: OperationRecord, now: number, bodies: boolean, pla
     ],
     ["decided", resolution && `${resolution.how}, ${moment(resolution.at, now)}${reasonOf(resolution.reason)}`],
     ["reissue of", record.reissueOf],
+    ["reissued as", successor && `${successor.id}, ${standing(successor)}`],
     ["hook", record.settledAt !== undefined && !record.delivered ? "not yet called" : undefined],
   ];
   const known = facts.flatMap(([what, how]) => (how ? [[`  ${what}`, safe(how)]] : []));

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { unknownOperation } from "../../client/checks.js";
+import { successorIdOf } from "../../core/key.js";
 import { say } from "../operations/output.js";
 import { placeWords, type SdkPlaceOptions, withPlace, withSdk } from "../operations/place.js";
 import { story } from "../operations/story.js";
@@ -25,9 +26,12 @@ async function act(id: string, options: ShowOptions): Promise<void> {
   await withSdk(options, async (sdk) => {
     const record = await sdk.get(id, { owner: "*" });
     if (!record) throw unknownOperation(id);
+    const successor = await sdk.get(successorIdOf(id), { owner: "*" });
     const bodies = options.bodies === true;
     await say(
-      options.json ? JSON.stringify(view(record, bodies)) : story(record, Date.now(), bodies, placeWords(options)),
+      options.json
+        ? JSON.stringify({ ...view(record, bodies), ...(successor && { reissuedAs: successor.id }) })
+        : story(record, Date.now(), bodies, placeWords(options), successor),
     );
   });
 }

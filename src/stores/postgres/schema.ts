@@ -3,9 +3,11 @@
 import { faultPoint } from "../../core/fault-point.js";
 import { StoreError } from "../../errors.js";
 import type { Session } from "./driver.js";
+import { PostgresFailure } from "./failure.js";
 
 /** Raised only when an older samekey could no longer work with the tables. */
 export const SCHEMA_VERSION = 1;
+const UNDEFINED_COLUMN = "42703";
 
 /** The tables of one schema, quoted, and the sdk whose rows are meant. */
 export interface Tables {
@@ -138,15 +140,28 @@ async function create(session: Session, tables: Tables): Promise<void> {
 }
 
 /** Looked up in the catalog: `to_regclass` may answer from a cache in which what another has just made is not there. */
-async function versionOf(session: Session, { schema, meta }: Tables): Promise<number | undefined> {
+async function versionOf(session: Session, tables: Tables): Promise<number | undefined> {
+  const { schema } = tables;
   const { rows } = await session.query(
     `select 1 as present from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
      where n.nspname = $1::text and c.relname = 'operations_meta'`,
     schema,
   );
   if (rows.length === 0) return undefined;
-  const read = await session.query(`select version from ${meta}`);
-  return Number(read.rows[0]?.["version"]);
+  return readVersion(session, tables);
+}
+
+/** @throws StoreError `corrupt` for tables from before the first release, which changed under one version */
+async function readVersion(session: Session, { schema, meta, operations }: Tables): Promise<number> {
+  const columns = `(select kept, bare from ${operations} limit 0) as operations`;
+  try {
+    const { rows } = await session.query(`select version from ${meta} left join ${columns} on true`);
+    return Number(rows[0]?.["version"]);
+  } catch (cause) {
+    if (!(cause instanceof PostgresFailure) || cause.state !== UNDEFINED_COLUMN) throw cause;
+    const detail = `schema ${JSON.stringify(schema)}: its tables of operations were made by a samekey from before the first release. Finish with that one what waits in them, then drop operations, operations_meta, operation_counts and operation_deltas: new ones are made`;
+    throw new StoreError("corrupt", { detail, cause });
+  }
 }
 
 function refuseNewer(version: number, { schema }: Tables): void {

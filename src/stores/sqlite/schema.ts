@@ -3,6 +3,7 @@
 import { faultPoint } from "../../core/fault-point.js";
 import { StoreError } from "../../errors.js";
 import type { SqliteDatabase, SqliteRow } from "./driver.js";
+import { sqliteCode } from "./failure.js";
 
 /** "smky": tells our files from everyone else's. */
 const APPLICATION_ID = 0x736d6b79;
@@ -145,5 +146,17 @@ function isFresh(db: SqliteDatabase, path: string): boolean {
     const detail = `${path}: its schema is version ${version}, this samekey knows ${SCHEMA_VERSION}`;
     throw new StoreError("newer_schema", { detail });
   }
+  refuseUnreleased(db, path);
   return false;
+}
+
+/** Before the first release the tables changed under one version. */
+function refuseUnreleased(db: SqliteDatabase, path: string): void {
+  try {
+    db.prepare("select kept, bare from operations limit 0");
+  } catch (cause) {
+    if (sqliteCode(cause) !== "ERROR") throw cause;
+    const detail = `${path}: its tables were made by a samekey from before the first release. Finish with that one what waits in it, then move the file away: a new one is made`;
+    throw new StoreError("corrupt", { detail, cause });
+  }
 }

@@ -281,6 +281,10 @@ describe("samekey reissue", () => {
     expect(before).toMatchObject({ id: old.id, resolution: { how: "not-applied", reason: "not in the ledger" } });
     expect(others).toMatchObject([{ state: "pending", reissueOf: old.id, intent: "order-1" }]);
     expect(others[0]?.key).not.toBe(old.key);
+    const shown = await samekey("show", old.id, "--file", file);
+    expect(shown.stdout).toMatch(new RegExp(`reissued as +${others[0]?.id}, pending\\n`));
+    const { stdout } = await samekey("show", old.id, "--file", file, "--json");
+    expect(JSON.parse(stdout)).toMatchObject({ id: old.id, reissuedAs: others[0]?.id });
     expect(others[0]?.wire.value).toBe(others[0]?.key);
     expect(new Uint8Array(others[0]?.request.body ?? new ArrayBuffer())).toEqual(
       new Uint8Array(old.request.body ?? new ArrayBuffer()),

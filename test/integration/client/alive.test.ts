@@ -58,6 +58,11 @@ test("once its waiting is over it does not", async () => {
   expect(took).toBeLessThan(20_000);
 });
 
+test("of several, the last one does when the others have ended", async () => {
+  expect((await run("several", 1)).told).toEqual(["pending", "pending", "sent"]);
+  expect(server.requests).toHaveLength(2);
+});
+
 test("a resume does, as long as it waits", async () => {
   expect((await run("resume", 1)).told).toEqual(["succeeded 1"]);
 });

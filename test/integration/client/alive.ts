@@ -38,6 +38,15 @@ const modes: Record<string, () => Promise<unknown>> = {
         .then(() => "sent", code),
     );
   },
+  // Two stop waiting before the server may be asked again; the third waits on.
+  several: async () => {
+    const handle = sdk.operation("transfer", { amount: 1 });
+    const early = [1, 2].map(() => handle.send({ wait: 200 }).then(() => "sent", code));
+    const last = handle.send();
+    for (const told of await Promise.all(early)) tell(told);
+    await last;
+    tell("sent");
+  },
   resume: async () => {
     await sdk.operation("transfer", { amount: 1 }).save();
     tell(`succeeded ${(await sdk.resume()).succeeded}`);

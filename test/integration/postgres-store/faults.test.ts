@@ -266,6 +266,15 @@ test("stores that open at once make the tables once; a newer schema is refused, 
   ).toEqual([{ version: 99 }]);
 });
 
+test("tables from before the first release are refused with the remedy, and left alone", async () => {
+  await opened({ schema: "unreleased" });
+  await at.pool.query("alter table unreleased.operations rename column kept to settled");
+  await expect(opened({ schema: "unreleased" })).rejects.toMatchObject({
+    code: "corrupt",
+    message: expect.stringMatching(/"unreleased": .* before the first release.*then drop operations/),
+  });
+});
+
 test("names are data, whatever is in them", async () => {
   const store = await opened({ name: `n'; drop table debits; --` });
   const odd = ["'; drop table debits; --", '"', "\\", "\\u0000", "\0", "\ud800", "\ud801", "%", "名", "$1"];

@@ -70,6 +70,15 @@ test("a store of a newer samekey is refused and left alone", async () => {
   );
 });
 
+test("a store from before the first release is refused with the remedy, and left alone", async () => {
+  const path = await filled();
+  const db = new Database(path);
+  db.exec("drop index kept; drop index bare; alter table operations drop column kept");
+  db.exec("alter table operations drop column bare; alter table operations add column settled_at real");
+  db.close();
+  await refused(path, "corrupt", /before the first release.*move the file away/);
+});
+
 test("a newer version that stands in the log alone is seen as well", async () => {
   const path = await filled();
   const writer = new Database(path);

@@ -1,9 +1,9 @@
-import { post } from "samekey";
-import { createTestSdk, status, unauthorized } from "samekey/testing";
+import { type OperationRecord, post } from "samekey";
+import { createTestSdk, lose, status, unauthorized } from "samekey/testing";
 import { describe, expect, test } from "vitest";
 import { Janitor } from "../../../src/client/janitor.js";
 import { memoryStore } from "../../../src/stores/memory.js";
-import { createBrowser, createWatchedStore, fate, type Receipt, type Transfer } from "./kit.js";
+import { collect, createBrowser, createWatchedStore, fate, type Receipt, type Transfer } from "./kit.js";
 
 const operations = { transfer: post<Transfer, Receipt>("/transfers") };
 const full = { name: "StoreError", code: "store_full", message: expect.stringContaining("`maxPending`") };
@@ -109,6 +109,38 @@ describe("pruning", () => {
     expect(some).toBeLessThan(100);
     expect(await app.until(app.sdk.prune({ keepFor: 0, rememberIntents: 0 }))).toBe(100);
     expect(await app.sdk.counts()).toEqual({});
+  });
+
+  test("I4 what has been taken up again since it was found is kept", async () => {
+    const store = createWatchedStore();
+    const app = createTestSdk({ operations, store: store.store, keepFor: "1d" });
+    app.server.script(lose.response());
+    const sending = app.sdk.operation("transfer", { amount: 1 }).send({ wait: 1 });
+    const { id } = (await app.until(fate(sending))) as { id: string };
+    app.crash();
+    await app.sdk.discard(id, { reason: "it took too long" });
+    await app.advance("2d");
+    // The server's word comes late, between the finding and the removing.
+    const answer = { state: "succeeded", resolution: undefined, settledAt: app.clock.now(), delivered: false } as const;
+    const listed: OperationRecord[] = [];
+    store.break("prunable", async (run) => {
+      const found = (await run()) as OperationRecord[];
+      if (found.length > 0) await store.store.update(id, (record) => ({ ...record, ...answer }));
+      listed.push(...found);
+      return found;
+    });
+    await app.until(app.sdk.prune());
+    expect(listed).toMatchObject([{ id }]);
+    expect(await app.sdk.get(id)).toMatchObject(answer);
+  });
+
+  test("two who prune at once write each thing once", async () => {
+    const { app } = await over(40);
+    const before = await collect(app.sdk.list());
+    await app.until(Promise.all([app.sdk.prune(), app.sdk.prune()]));
+    const after = await collect(app.sdk.list());
+    expect(after.map(({ hash }) => typeof hash)).toEqual(Array(40).fill("string"));
+    expect(after.map(({ rev }) => rev)).toEqual(before.map(({ rev }) => rev + 1));
   });
 
   test("who is never idle prunes all the same, once it is overdue", async () => {

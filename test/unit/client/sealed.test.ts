@@ -272,6 +272,26 @@ describe("what outlives a body", () => {
   });
 });
 
+test("pruning goes on behind whole pages of what cannot be opened", async () => {
+  const place = createPlace();
+  for (const [seal, name] of [
+    [withOld, "old"],
+    [withNew, "new"],
+  ] as const) {
+    const app = place.program(seal);
+    const send = (amount: number) => app.sdk.operation("transfer", { amount }, { intent: `${name} ${amount}` }).send();
+    await app.until(Promise.all(Array.from({ length: 40 }, (_, amount) => send(amount))));
+    await app.advance("1m");
+    app.crash();
+  }
+  await place.clock.advance("5h");
+  const app = place.program(withNew);
+  expect(await app.until(app.sdk.prune())).toBe(40);
+  const records = await place.store.page({ limit: 100 });
+  expect(records.filter(({ hash }) => hash?.startsWith("sealed:new:"))).toHaveLength(40);
+  expect(records.filter(({ request }) => request.sealed?.key === "old")).toHaveLength(40);
+});
+
 test("records of before the seal are read, sent and settled, their answers sealed", async () => {
   const place = createPlace();
   const { id } = await interrupted(place, unsealed);

@@ -1,5 +1,7 @@
 import { expect, test, vi } from "vitest";
 import type { BlockedBy, NewRecord, OperationRecord, StoredResponse } from "../../../src/core/record.js";
+import { sealedStore } from "../../../src/seal/sealed-store.js";
+import { WebCipher } from "../../../src/seal/web-cipher.js";
 import { type WebCryptoSealOptions, webCryptoSeal } from "../../../src/seal.js";
 import type { Seal, Store } from "../../../src/store.js";
 import { memoryStore } from "../../../src/stores/memory.js";
@@ -167,6 +169,26 @@ test("after a rotation the first key seals and all open; re-sealed, the old one 
   expect((await sealed.get(pruned.id))?.hash).toBe("sha256:00");
 });
 
+test("what changes while it is re-sealed keeps its change", async () => {
+  const store = memoryStore();
+  const old = await within(webCryptoSeal({ key: keyOf(1), id: "old" }), store);
+  const { id } = await recorded(old.sealed);
+  const seal = webCryptoSeal({ key: keyOf(2), id: "new", older: [{ id: "old", key: keyOf(1) }] });
+  const { sealed } = await within(seal, store);
+  const update = store.update.bind(store);
+  // An answer comes between the reading and the writing.
+  const spy = vi.spyOn(store, "update").mockImplementationOnce(async (...args) => {
+    await settled(sealed, id);
+    return update(...args);
+  });
+  expect(await sealed.sealing?.reseal()).toEqual({ resealed: 1, left: 0 });
+  expect(spy).toHaveBeenCalled();
+  const record = await sealed.get(id);
+  expect(record).toMatchObject({ state: "succeeded", response: answer() });
+  expect(text(record?.request.body)).toBe('{"amount":2500}');
+  expect((await store.get(id))?.response?.sealed?.key).toBe("new");
+});
+
 test("re-sealing seals what was recorded before there was a seal, and leaves alone what it cannot open", async () => {
   const store = memoryStore();
   await store.open(context);
@@ -218,6 +240,56 @@ test("a key that is fetched is fetched once, and again after a failure", async (
   await recorded(sealed);
   await within(seal);
   expect(asked).toBe(2);
+});
+
+test("a new key that another tab has made opens here, and is not what seals: what was begun goes on", async () => {
+  const [old, fresh] = await Promise.all(
+    [1, 2].map((byte) => crypto.subtle.importKey("raw", keyOf(byte), "AES-GCM", false, ["encrypt", "decrypt"])),
+  );
+  const all = [
+    { id: "new", key: fresh as CryptoKey },
+    { id: "old", key: old as CryptoKey },
+  ];
+  let [known, asked] = [all.slice(1), 0];
+  const load = async () => {
+    asked += 1;
+    return known;
+  };
+  const store = memoryStore();
+  const sealed = sealedStore(store, new WebCipher({ load }));
+  await sealed.open(context);
+  known = all;
+  const other = sealedStore(store, new WebCipher({ load }));
+  await other.open(context);
+  const ids = await Promise.all([1, 2, 3].map(async () => (await recorded(other)).id));
+  expect((await store.get(ids[0] as string))?.request.sealed?.key).toBe("new");
+
+  const before = asked;
+  const seen = await Promise.all(ids.map((id) => sealed.get(id)));
+  expect(seen.map((record) => text(record?.request.body))).toEqual(Array(3).fill('{"amount":2500}'));
+  expect(asked - before, "asked once for all that could not be opened").toBe(1);
+  const { id } = await recorded(sealed);
+  expect((await store.get(id))?.request.sealed?.key).toBe("old");
+});
+
+test("a source of keys that fails while it is asked again takes away none that was there", async () => {
+  const key = await crypto.subtle.importKey("raw", keyOf(1), "AES-GCM", false, ["encrypt", "decrypt"]);
+  let isUp = true;
+  const load = async () => {
+    if (!isUp) throw new Error("the vault is closed");
+    return [{ id: "here", key }];
+  };
+  const store = memoryStore();
+  const lost = await recorded((await within(webCryptoSeal({ key: keyOf(9), id: "lost" }), store)).sealed);
+  const sealed = sealedStore(store, new WebCipher({ load }));
+  await sealed.open(context);
+  const { id } = await recorded(sealed);
+  isUp = false;
+  expect((await sealed.get(lost.id))?.request.sealed?.why).toContain("does not have here");
+  isUp = true;
+  expect((await sealed.get(lost.id))?.request.sealed?.key).toBe("lost");
+  expect(text((await sealed.get(id))?.request.body)).toBe('{"amount":2500}');
+  expect((await store.get((await recorded(sealed)).id))?.request.sealed?.key).toBe("here");
 });
 
 test("a CryptoKey that cannot be read out will do, and the bytes of a key may be overwritten once they are passed", async () => {
