@@ -89,8 +89,8 @@ function withPg(pipeline: boolean): Driven {
   );
 }
 
-function withPostgres(): Driven {
-  const sql = postgres(bouncer.url, { max: 20, prepare: false, onnotice: () => {} });
+function withPostgres(prepare = false): Driven {
+  const sql = postgres(bouncer.url, { max: 20, prepare, onnotice: () => {} });
   return driven(
     sql,
     async (tx, text, values) => (await tx.unsafe(text, values)) as unknown as { pid: number }[],
@@ -113,7 +113,7 @@ describe.skipIf(program === undefined)("through PgBouncer in transaction mode", 
   describe.each<[string, () => Driven]>([
     ["pg", () => withPg(false)],
     ["pg with `pipeline: true`", () => withPg(true)],
-    ["postgres with `prepare: false`", withPostgres],
+    ["postgres with `prepare: false`", () => withPostgres()],
   ])("%s", (_, open) => {
     let driver: Driven;
     beforeAll(() => {
@@ -230,6 +230,27 @@ describe.skipIf(program === undefined)("through PgBouncer in transaction mode", 
       }
       await Promise.all(clients.map((client) => client.query("COMMIT").then(() => client.end())));
     });
+  });
+
+  it("`postgres` that prepares what it must not there leaves all or nothing of each key", async () => {
+    const driver = withPostgres(true);
+    for (let round = 0; round < 10; round += 1) {
+      const keys = times(20, () => newKey());
+      const kinds = await Promise.all(
+        keys.map((key) =>
+          driver.run(key).then(
+            ({ kind }) => kind,
+            () => "failed",
+          ),
+        ),
+      );
+      for (const [index, key] of keys.entries()) {
+        const effects = await bank.effects(key);
+        const rows = await bank.query(`SELECT FROM samekey.keys WHERE key = '7${key.replaceAll("-", "")}'`);
+        expect([effects, rows.length], kinds[index]).toEqual(kinds[index] === "executed" ? [1, 1] : [0, 0]);
+      }
+    }
+    await driver.end();
   });
 
   // F89

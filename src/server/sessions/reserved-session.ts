@@ -1,7 +1,7 @@
 import { isFatal } from "../../postgres/fatal.js";
 import { closedError, type Watch } from "../../postgres/watch.js";
 import type { QueryResult, ReservedConnection } from "../driver.js";
-import { isConnectionFailure, sqlState } from "../failure.js";
+import { isConnectionFailure, sqlState, unknownStatement } from "../failure.js";
 import {
   beginning,
   beginThenAsk,
@@ -21,6 +21,23 @@ interface PendingStatement {
   readonly strings: readonly string[];
   handler?: (statement: PendingStatement) => unknown;
   reject(reason: unknown): void;
+  /** What the driver looks at before it sends it. */
+  cancelled?: unknown;
+}
+
+/**
+ * Keeps the driver from sending a statement again that it had prepared and that is gone (DEALLOCATE, a pooler). In a
+ * transaction that never helps. Where COMMIT is on its way behind it, the second one runs outside: a record would stand
+ * without its effect.
+ */
+function sentOnce(statement: PendingStatement): void {
+  Object.defineProperty(statement, "retried", {
+    get: () => undefined,
+    set(error: unknown) {
+      statement.cancelled = true;
+      statement.reject(error);
+    },
+  });
 }
 
 /** After a pause this long the end of a connection may lie unread, ms. */
@@ -67,8 +84,15 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
     return this.#send(beginning(settings), [], this.#watch.options);
   }
 
-  beginAndAsk(question: Statement): Promise<string> {
-    return beginThenAsk(this, question);
+  async beginAndAsk(question: Statement): Promise<string> {
+    try {
+      return await beginThenAsk(this, question);
+    } catch (error) {
+      if (sqlState(error) !== unknownStatement) throw error;
+      // It was prepared and is gone. Nothing was done yet, and the driver now knows.
+      await this.#send("ROLLBACK", [], {});
+      return beginThenAsk(this, question);
+    }
   }
 
   commitAfter(last: Statement): Ending {
@@ -105,7 +129,9 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
     await this.#caughtUp();
     if (this.lost) throw closedError();
     try {
-      const rows = await Promise.race([this.#connection.unsafe(text, values, options), this.#watch.closed]);
+      const statement = this.#connection.unsafe(text, values, options);
+      sentOnce(statement as unknown as PendingStatement);
+      const rows = await Promise.race([statement, this.#watch.closed]);
       this.#spoke = performance.now();
       return { rows, command: rows.command };
     } catch (error) {
@@ -135,6 +161,7 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
     const statement = made as PendingStatement | undefined;
     const send = statement?.handler;
     if (statement === undefined || typeof send !== "function") return made;
+    sentOnce(statement);
     const { reject } = statement;
     statement.reject = (reason) => {
       this.#notice(reason);
