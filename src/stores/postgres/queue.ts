@@ -48,6 +48,8 @@ export class Queue {
   #jobs: Job[] = [];
   #draining: Promise<void> | undefined;
   readonly #pausing = new Set<Promise<void>>();
+  /** New records that wait for the next try of the first of them, by lane: those called later must not overtake it. */
+  readonly #behind = new Map<string, Job[]>();
   // Not all processes at once.
   #untilFold = Math.ceil(Math.random() * FOLD_EVERY);
 
@@ -102,7 +104,9 @@ export class Queue {
     this.#draining = undefined;
   }
 
-  async #commit(batch: readonly Job[]): Promise<void> {
+  async #commit(given: readonly Job[]): Promise<void> {
+    const batch = given.filter((job) => !this.#waitsBehind(job));
+    if (batch.length === 0) return;
     try {
       const outcomes = await this.#transact(batch.map(({ work }) => work));
       batch.forEach(({ resolve, reject, id }, i) => {
@@ -128,12 +132,24 @@ export class Queue {
     // Not the same pause for everyone, or those who met once meet again. The others need not wait for it.
     const wait = PAUSE * (0.2 + 0.8 * Math.random());
     job.waited += wait + PAUSE;
+    const lane = laneOf(job.work);
+    const waiting = [job];
+    if (lane !== undefined) this.#behind.set(lane, waiting);
     const pausing = this.#clock.sleep(wait).then(() => {
       this.#pausing.delete(pausing);
-      this.#jobs.push(job);
+      if (lane !== undefined) this.#behind.delete(lane);
+      this.#jobs.unshift(...waiting);
       this.#draining ??= this.#drain();
     });
     this.#pausing.add(pausing);
+  }
+
+  /** Whether another of its lane is to be recorded first; it is then done after that one. */
+  #waitsBehind(job: Job): boolean {
+    const lane = laneOf(job.work);
+    const waiting = lane === undefined ? undefined : this.#behind.get(lane);
+    waiting?.push(job);
+    return waiting !== undefined;
   }
 
   async #transact(works: readonly Work[]): Promise<Outcome[]> {
@@ -164,4 +180,10 @@ export class Queue {
     // What is not added up now is the next time.
     await this.#transact([{ kind: "write", run: (tx) => tx.fold() }]).catch(() => {});
   }
+}
+
+/** Whom a new record has to stay behind, if it is in a lane. */
+function laneOf(work: Work): string | undefined {
+  if (work.kind !== "insert" || work.record.lane === undefined) return undefined;
+  return JSON.stringify([work.record.owner, work.record.lane]);
 }
