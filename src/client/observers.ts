@@ -96,17 +96,20 @@ export class Observers {
     const watching = this.#all.flatMap(
       (observer, i) => this.#safely(() => observer.onAttempt?.({ record, call: calls?.[i], isBase })) ?? [],
     );
-    if (watching.length === 0) return make();
+    const made = await (watching.some(({ headers, run }) => headers || run) ? this.#scoped(watching, make) : make());
+    for (const one of watching) this.#safely(() => one.end(made.ended));
+    return made;
+  }
+
+  #scoped<T>(watching: readonly AttemptObserver[], make: (scope: AttemptScope) => Promise<T>): Promise<T> {
     const headers = new Headers();
     for (const one of watching) {
       this.#safely(() => {
         for (const [name, value] of Object.entries(one.headers ?? {})) headers.set(name, value);
       });
     }
-    const run = <T>(work: () => T): T => watching.reduceRight((inner, one) => this.#nested(one, inner), work)();
-    const made = await run(() => make({ headers, run }));
-    for (const one of watching) this.#safely(() => one.end(made.ended));
-    return made;
+    const run = <R>(work: () => R): R => watching.reduceRight((inner, one) => this.#nested(one, inner), work)();
+    return run(() => make({ headers, run }));
   }
 
   /** `work` within an observer's context: called once, whatever the observer does, and what it throws is passed on. */
