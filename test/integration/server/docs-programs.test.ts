@@ -1,3 +1,5 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import * as drizzleOrm from "drizzle-orm";
 import { drizzle } from "drizzle-orm/node-postgres";
 import * as express from "express";
@@ -15,6 +17,7 @@ import * as metrics from "samekey/server/metrics";
 import { postgresStore } from "samekey/stores/postgres";
 import { v7 } from "uuid";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { root } from "../../../scripts/entries.mjs";
 import { runSnippet, snippetsOf } from "../../support/snippets.js";
 import { type Fixture, request, startFixture } from "./fixture.js";
 
@@ -225,6 +228,21 @@ test("the retention job starts and stops", async () => {
   const { stop } = await run("retention", { log: { error } });
   await stop();
   expect(error).not.toHaveBeenCalled();
+});
+
+test("the grants of the page are enough for a server", async () => {
+  const [, grants = ""] = /```sql\n([^`]*)```/.exec(await readFile(join(root, "docs/server.md"), "utf8")) ?? [];
+  await fixture.pool.query(`CREATE ROLE app; ${grants}`);
+  const db = new Pool({ connectionString: fixture.url, options: "-c role=app" });
+  const engine = server.createIdempotency({ db, retention: "24h" });
+  await engine.migrate();
+  const outcome = await engine.run(request(v7()), async ({ tx }) => {
+    const { rows } = await tx.query("SELECT current_user AS name");
+    return { status: 200, body: rows[0].name };
+  });
+  expect(outcome).toMatchObject({ kind: "executed", status: 200 });
+  expect(new TextDecoder().decode(outcome.body)).toBe("app");
+  await expect(db.query("DELETE FROM samekey.keys")).rejects.toMatchObject({ code: "42501" });
 });
 
 test("a request goes to the engine of its shard", async () => {
