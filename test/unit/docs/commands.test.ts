@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { manifest, root } from "../../../scripts/entries.mjs";
@@ -37,6 +37,11 @@ test.each(pages.filter((page) => page !== "docs/api.md"))("every verb and option
     return options.filter((option) => !known.includes(option)).map((option) => `${verb} ${option}`);
   });
   expect(unknown).toEqual([]);
+});
+
+test.each(pages)("every file of the sources that %s names is there", (page) => {
+  const named = read(page).matchAll(/`((?:src|test|examples|bench|scripts)\/[\w./-]+)`/g);
+  expect([...named].map(([, file = ""]) => file).filter((file) => !existsSync(join(root, file)))).toEqual([]);
 });
 
 test("the command is spoken of", () => {
