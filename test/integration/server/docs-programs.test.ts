@@ -241,7 +241,7 @@ test("the grants of the page are enough for a server", async () => {
     return { status: 200, body: rows[0].name };
   });
   expect(outcome).toMatchObject({ kind: "executed", status: 200 });
-  expect(new TextDecoder().decode(outcome.body)).toBe("app");
+  expect(new TextDecoder().decode(outcome.body ?? undefined)).toBe("app");
   await expect(db.query("DELETE FROM samekey.keys")).rejects.toMatchObject({ code: "42501" });
 });
 
