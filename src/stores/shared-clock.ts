@@ -1,11 +1,11 @@
 import type { Clock } from "../store.js";
 
 /** How far two clocks may be apart and count as the same, in milliseconds. */
-const TOLERANCE = 2_000;
+const TOLERANCE = 250;
 
 /**
  * A machine's clock, corrected by that of the store which it shares with others: they judge each other's leases and waits
- * by it. Where the two agree to a few seconds nothing is corrected.
+ * by it. Where the two agree nothing is corrected.
  */
 export class SharedClock implements Clock {
   readonly #own: Clock;

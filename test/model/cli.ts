@@ -7,8 +7,9 @@ import { withoutRealTime } from "./world/real-time.js";
 
 const HELP = `npm run model -- [options]
 
-  --seeds N     how many seeds (default 2000)
+  --seeds N     how many seeds (default 2000), or from which to which: 500..999
   --from N      the first one (default 1): go on where an earlier run stopped
+  --all         go on after a seed that fails; prints the numbers of those that do
   --seed N      this one alone, with its trace
   --plant NAME  with a bug in the client, to see that it is found: ${plants.map(({ name }) => name).join(", ")}`;
 
@@ -17,6 +18,7 @@ const { values } = commandLine(HELP, {
     seeds: { type: "string", default: "2000" },
     from: { type: "string", default: "1" },
     seed: { type: "string" },
+    all: { type: "boolean", default: false },
     plant: { type: "string" },
   },
 });
@@ -25,20 +27,21 @@ const plant = plants.find(({ name }) => name === values.plant);
 if (values.plant !== undefined && !plant) throw new Error(`there is no plant "${values.plant}"; see --help`);
 const { runSeed } = plant ? await plantedModel(plant) : { runSeed: runSound };
 
-if (values.seed === undefined) await runAll(whole("from", values.from), whole("seeds", values.seeds));
+if (values.seed === undefined) await runAll(...range(values.seeds, values.from));
 else await showOne(whole("seed", values.seed));
 
 async function runAll(from: number, count: number): Promise<void> {
   const end = from + count;
   const started = performance.now();
+  const failed: number[] = [];
   for (let seed = from; seed < end; seed += 1) {
     const run = await runSeed(seed);
     if (run.violation) {
-      console.log(
-        `\n${report(await shrink(run, runSeed))}\n\nagain: npm run model -- --seed ${seed}${plant ? ` --plant "${plant.name}"` : ""}`,
-      );
+      failed.push(seed);
       process.exitCode = 1;
-      return;
+      const again = `npm run model -- --seed ${seed}${plant ? ` --plant "${plant.name}"` : ""}`;
+      if (values.all) console.log(`seed ${seed}: ${run.violation.invariant}: ${run.violation.detail}; ${again}`);
+      else return console.log(`\n${report(await shrink(run, runSeed))}\n\nagain: ${again}`);
     }
     const done = seed - from + 1;
     if (done % 100 === 0 || seed === end - 1) {
@@ -47,7 +50,7 @@ async function runAll(from: number, count: number): Promise<void> {
     }
   }
   process.stderr.write("\n");
-  console.log(`seeds ${from} to ${end - 1}: every promise kept`);
+  console.log(`seeds ${from} to ${end - 1}: ${failed.length === 0 ? "every promise kept" : `${failed.length} failed`}`);
 }
 
 async function showOne(seed: number): Promise<void> {
@@ -56,6 +59,13 @@ async function showOne(seed: number): Promise<void> {
   if (!run.violation) return;
   console.log(`\nand with as few actions as it takes:\n\n${report(await shrink(run, runSeed))}`);
   process.exitCode = 1;
+}
+
+/** The first seed, and how many. */
+function range(seeds: string, first: string): [from: number, count: number] {
+  const [from = "", to] = seeds.split("..");
+  if (to === undefined) return [whole("from", first), whole("seeds", seeds)];
+  return [whole("seeds", from), whole("seeds", to) - whole("seeds", from) + 1];
 }
 
 function whole(option: string, text: string): number {

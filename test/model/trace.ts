@@ -47,7 +47,9 @@ export interface Told {
 
 /** One thing that happened. */
 export type Happening =
-  | { readonly what: "born" | "closed" | "crash" | "freeze" | "thaw" | "offline" | "online" | "calm" }
+  | { readonly what: "born" | "closing" | "closed" | "crash" | "freeze" | "thaw" | "offline" | "online" | "calm" }
+  /** The clocks by which the living go differ by more than a lease allows for, or do no more. */
+  | { readonly what: "apart" | "together" }
   | { readonly what: "jump"; readonly by: number }
   | { readonly what: "session"; readonly owner: string | undefined }
   | { readonly what: "action"; readonly n: number; readonly action: Action }
@@ -74,8 +76,10 @@ export type Happening =
       /** What would survive a power failure at this moment. */
       readonly durable: OperationRecord | undefined;
     }
-  /** A hook has looked for what became of an operation, and is about to say. */
-  | { readonly what: "looks"; readonly record: OperationRecord; readonly finds: string }
+  /** A hook has looked for what became of an operation, and is about to say. Looks are counted by client. */
+  | { readonly what: "looks"; readonly look: number; readonly record: OperationRecord; readonly finds: string }
+  /** It says so now. */
+  | { readonly what: "found"; readonly look: number; readonly record: OperationRecord; readonly finds: string }
   | {
       readonly what: "over";
       readonly records: readonly OperationRecord[];
@@ -121,7 +125,9 @@ function tell(event: ModelEvent): string {
     case "hook":
       return `settled(${short(event.record.id)} ${state(event.record)})${event.ok ? "" : " throws"}`;
     case "looks":
-      return `reconcile(${short(event.record.id)}) finds ${event.finds}`;
+      return `reconcile(${short(event.record.id)}), look ${event.look}: ${event.finds}`;
+    case "found":
+      return `reconcile(${short(event.record.id)}), look ${event.look}, answers`;
     case "over":
       return `over: ${event.records.map((record) => `${short(record.id)} ${state(record)}`).join("; ")}`;
     default:

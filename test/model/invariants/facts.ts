@@ -36,6 +36,9 @@ export class Facts {
   /** By how much clocks were put back, in all. */
   setBack = 0;
   jumps = 0;
+  #jumpedAt = Number.NEGATIVE_INFINITY;
+  /** Until when the clocks of those who live were apart. */
+  #apartUntil = Number.NEGATIVE_INFINITY;
   /** When the store failed last. */
   storeFailedAt = Number.NEGATIVE_INFINITY;
   readonly #byKey = new Map<string, Request[]>();
@@ -78,7 +81,14 @@ export class Facts {
         break;
       case "jump":
         this.jumps += 1;
+        this.#jumpedAt = event.at;
         this.setBack += Math.max(0, -event.by);
+        break;
+      case "apart":
+        this.#apartUntil = Number.POSITIVE_INFINITY;
+        break;
+      case "together":
+        this.#apartUntil = event.at;
         break;
       case "fault":
         this.storeFailedAt = event.at;
@@ -90,6 +100,11 @@ export class Facts {
           for (const who of ["alice", "bob"]) this.purged.add(who);
         break;
     }
+  }
+
+  /** Whether clocks were apart, now or earlier. */
+  get wereApart(): boolean {
+    return this.#apartUntil > Number.NEGATIVE_INFINITY;
   }
 
   /** What was recorded of a request, also where that was removed and its id was given to another operation. */
@@ -125,7 +140,8 @@ export class Facts {
   }
 
   #mayBeLost({ who, at }: Request): boolean {
-    return this.frozen.has(who) || this.jumps > 0 || this.storeFailedAt > at - 60_000;
+    const lately = Math.max(this.storeFailedAt, this.#jumpedAt, this.#apartUntil);
+    return this.frozen.has(who) || lately > at - 60_000;
   }
 
   /** Keys under which this operation was sent. What had its id before, and was removed, was another one. */

@@ -1,40 +1,69 @@
 import { isUncertain, type OperationRecord } from "../../../src/core/record.js";
-import type { Sent } from "../trace.js";
+import type { ModelEvent, Sent } from "../trace.js";
 import type { Invariant } from "./invariant.js";
+
+/** How long a store that hangs may hang. */
+const STALL = 30_000;
+/** How long it takes to look at it again, at first. */
+const PAUSE = 5_000;
+
+/** What somebody was told not to be recorded. */
+interface Unrecorded {
+  readonly who: string;
+  readonly id: string;
+  /** What it is called in the program. */
+  readonly ref: string;
+  readonly at: number;
+}
 
 export const durableFirst: Invariant = {
   name: "I1",
   says: "no byte goes on the wire before its key, its bytes and the mark are synced; what could not be recorded is not sent",
   watch: (facts) => {
-    /** By client and id: what was said not to be recorded, and what it is called in the program. */
-    const unrecorded = new Map<string, string>();
-    /** By client and what it is called: how many calls there were. */
-    const calls = new Map<string, number>();
+    let unrecorded: Unrecorded[] = [];
+    /** Who recorded what stands under an id. */
+    const makers = new Map<string, string>();
+    /** Since when the store answers. */
+    let answers = 0;
     return (event) => {
+      if (event.what === "fault") answers = Math.max(answers, event.fate === "stalled" ? event.at + STALL : event.at);
+      if (event.what === "write" && !event.before) makers.set(event.id, event.who);
       if (event.what === "told" && event.answer.startsWith("StoreError") && event.action.do === "operate" && event.id) {
-        unrecorded.set(`${event.who} ${event.id}`, event.action.ref);
+        const { who, id, at, action } = event;
+        // Under an id that the caller gave another may have recorded it.
+        if ((makers.get(id) ?? who) === who) unrecorded.push({ who, id, ref: action.ref, at });
       }
-      // Another client may come upon it before it can be withdrawn.
-      if (event.what === "write") {
-        for (const one of unrecorded.keys()) {
-          if (one.endsWith(event.id) && !one.startsWith(`${event.who} `)) unrecorded.delete(one);
-        }
-      }
-      // To send the same once more is to record it once more.
-      if (event.what === "action" && "ref" in event.action) {
-        const call = `${event.who} ${event.action.ref}`;
-        calls.set(call, (calls.get(call) ?? 0) + 1);
-        for (const [one, ref] of unrecorded) if (ref === event.action.ref) unrecorded.delete(one);
-      }
+      unrecorded = unrecorded.filter((one) => !isExcused(one, event, answers));
       if (event.what !== "fetch") return undefined;
       const record = facts.recordOf(event);
-      if (record && unrecorded.has(`${event.who} ${record.id}`)) {
-        return `${record.id} was sent after a StoreError told that it is not`;
-      }
+      const told = unrecorded.find(({ id, who }) => id === record?.id && (who === event.who || !facts.dead.has(who)));
+      if (told) return `${told.id} was sent after a StoreError told ${told.who} that it is not`;
       return judge(event, record);
     };
   },
 };
+
+/** Whether who was told so is not the only one any more who answers for it. */
+function isExcused({ who, id, ref, at }: Unrecorded, event: ModelEvent, answers: number): boolean {
+  switch (event.what) {
+    // It cannot be withdrawn while the store fails, for longer each time; until then another client may come upon it.
+    case "write":
+      if (event.id !== id || event.who === who) return false;
+      return !event.before || event.at < at + 2 * Math.max(0, answers - at) + PAUSE;
+    // To send the same once more is to record it once more.
+    case "action":
+      return "ref" in event.action && event.action.ref === ref;
+    // Nobody is there to withdraw it.
+    case "crash":
+    case "closing":
+    case "freeze":
+      return event.who === who;
+    case "power":
+      return true;
+    default:
+      return false;
+  }
+}
 
 function judge({ key, body, method }: Sent, durable: OperationRecord | undefined): string | undefined {
   if (durable?.wire.value !== key) return `key ${key} was sent, and no synced record has it`;

@@ -7,9 +7,9 @@ export const sameRequest: Invariant = {
   watch: (facts) => {
     const first = new Map<string, string>();
     return (event) => {
-      if (event.what !== "fetch" || !event.durable) return undefined;
+      const durable = event.what === "fetch" ? facts.recordOf(event) : undefined;
+      if (event.what !== "fetch" || !durable) return undefined;
       const { key, url, method, body, contentType, who, request } = event;
-      const durable = facts.recordOf(event) ?? event.durable;
       const life = `${durable.id}/${durable.seq}`;
       const what = JSON.stringify([method, body, contentType]);
       const known = first.get(life) ?? what;

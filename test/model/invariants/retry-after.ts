@@ -1,5 +1,8 @@
 import type { Invariant } from "./invariant.js";
 
+/** By how much clocks may differ that go by the same store. */
+const BLUR = 1_000;
+
 export const retryAfter: Invariant = {
   name: "Retry-After",
   says: "a wait that the server asked for is kept to, over restarts too",
@@ -28,7 +31,7 @@ export const retryAfter: Invariant = {
       // By a clock that has jumped nobody can wait.
       if (event.what !== "fetch" || !event.durable || facts.jumps > 0 || isHurried) return undefined;
       const until = floors.get(event.durable.id) ?? 0;
-      return event.at < until
+      return event.at < until - BLUR
         ? `request ${event.request} starts ${until - event.at} ms before the server wants to be asked`
         : undefined;
     };

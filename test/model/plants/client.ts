@@ -122,6 +122,29 @@ export const inTheClient: readonly Plant[] = [
     changes: [{ file: "client/leases.ts", find: "    void this.#renew();\n", replace: "" }],
   },
   {
+    name: "claimed in the transaction that records it",
+    breaks: ["I1"],
+    changes: [{ file: "client/doubts.ts", find: "    this.#inserting.add(id);\n", replace: "" }],
+  },
+  {
+    name: "a look answers for attempts that were made since",
+    breaks: ["reconciled"],
+    changes: [
+      { file: "client/delivery.ts", find: " &&\n          standing.attempts === record.attempts;", replace: ";" },
+    ],
+  },
+  {
+    name: "what came of a purged operation written onto the next one of its id",
+    breaks: ["success", "I5", "fence"],
+    changes: [
+      {
+        file: "client/journal.ts",
+        find: "base && base.seq !== record.seq ? record : transition",
+        replace: "transition",
+      },
+    ],
+  },
+  {
     name: "the last of a lane set free first",
     breaks: ["lanes"],
     changes: [

@@ -17,7 +17,7 @@ export const inTheCore: readonly Plant[] = [
   },
   {
     name: "lease without fence",
-    breaks: ["fence", "I7"],
+    breaks: ["fence", "I1", "I5", "I7"],
     changes: [
       {
         file: "core/transition.ts",
@@ -130,6 +130,11 @@ export const inTheCore: readonly Plant[] = [
       {
         file: "core/decisions.ts",
         find: 'if (isInFlight(record)) throw new MisuseError("in_flight", { record });',
+        replace: "",
+      },
+      {
+        file: "client/operator.ts",
+        find: 'if (isTaken && worker.isUnderWay(id)) throw new MisuseError("in_flight", { record: standing });',
         replace: "",
       },
     ],

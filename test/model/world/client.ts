@@ -27,6 +27,8 @@ export interface Surroundings {
   readonly network: Network;
   readonly server: Server;
   readonly device: Device;
+  /** Some client's clock may show another time now. */
+  onTime(): void;
 }
 
 /** What a client keeps when it dies and is born again: its clock, who is signed in, whether there is a network. */
@@ -44,6 +46,7 @@ export class Client {
   readonly process: Process;
   readonly sdk: Sdk<Operations>;
   readonly seat: Seat;
+  readonly #connection: Connection;
   readonly #around: Surroundings;
   readonly #dice: Dice;
   readonly #wakes = new Set<() => void>();
@@ -61,6 +64,7 @@ export class Client {
     this.#around = around;
     this.#dice = around.world.dice.fork(`client/${this.name}`);
     this.process = new Process(this.name);
+    this.#connection = this.#connect(around.disk);
     this.tell({ what: "born" });
     this.sdk = this.#create();
   }
@@ -69,12 +73,13 @@ export class Client {
     return this.process.alive;
   }
 
-  now(): number {
-    return this.#around.world.clock.now() + this.seat.offset;
+  /** By how much the clock that it goes by is off, in milliseconds; nothing while it has not opened the store. */
+  get offset(): number | undefined {
+    return this.#connection.isOpen ? this.#offset() : undefined;
   }
 
   tell(happening: Happening): void {
-    this.#around.world.tell(this.name, happening, this.seat.offset);
+    this.#around.world.tell(this.name, happening, this.#offset());
   }
 
   /** Whom it may act for now. */
@@ -119,6 +124,11 @@ export class Client {
     this.#around.device.bury(this.process);
   }
 
+  #offset(): number {
+    const now = this.#connection.now;
+    return now === undefined ? this.seat.offset : now - this.#around.world.clock.now();
+  }
+
   #create(): Sdk<Operations> {
     const { weather } = this.#around.world;
     const settled = (record: OperationRecord): Promise<void> => this.#settled(record);
@@ -132,6 +142,7 @@ export class Client {
         retention: weather.retention,
         keepFor: KEEP_FOR,
         rememberIntents: KEEP_FOR,
+        store: this.#connection,
         fetch: (input, init) => this.fetch(input, init),
         headers: this.#headers,
         operations: {
@@ -146,7 +157,7 @@ export class Client {
   }
 
   #platform(): Platform {
-    const { device, world, disk } = this.#around;
+    const { device, world } = this.#around;
     const { platform } = world.weather;
     const clock = this.#clock();
     return {
@@ -157,7 +168,7 @@ export class Client {
       pollEvery: platform.pollEvery,
       seesRedirects: platform.seesRedirects,
       provesUnsent: (error) => platform.provesUnsent && provesUnsent(error),
-      defaultStore: () => this.#connect(disk),
+      defaultStore: () => this.#connection,
       defaultBaseUrl: () => undefined,
       isOffline: () => this.seat.offline,
       onWake: (wake) => {
@@ -173,7 +184,7 @@ export class Client {
   #clock(): Clock {
     const { clock } = this.#around.world;
     return {
-      now: () => this.now(),
+      now: () => clock.now() + this.seat.offset,
       sleep: (ms, signal) => this.process.receive(clock.sleep(ms, signal)),
     };
   }
@@ -195,6 +206,8 @@ export class Client {
         for (const change of changes) this.tell({ what: "write", ...change });
       },
       onFault: (fate) => this.tell({ what: "fault", of: "store", fate }),
+      ...(weather.clocks === "told" && { time: () => world.clock.now() }),
+      onTime: () => this.#around.onTime(),
     });
   }
 
@@ -222,11 +235,13 @@ export class Client {
   /** Looks at the server for what became of an operation, and takes its time to say so. */
   async #look(record: OperationRecord): Promise<Finding> {
     const { world, server } = this.#around;
-    const dice = this.#dice.fork(`look/${++this.#looks}`);
+    const look = ++this.#looks;
+    const dice = this.#dice.fork(`look/${look}`);
     const isCertain = world.calm || dice.chance(0.8);
     const finds = isCertain ? (server.effectsOf(record.key) > 0 ? "applied" : "not-applied") : "unknown";
-    this.tell({ what: "looks", record, finds });
+    this.tell({ what: "looks", look, record, finds });
     await this.process.receive(world.pause(world.calm ? 1 : dice.between(1, world.weather.lookUp)));
+    this.tell({ what: "found", look, record, finds });
     return finds;
   }
 

@@ -3,6 +3,7 @@ import { StoreError } from "../../../src/errors.js";
 import type {
   Claimed,
   ClaimQuery,
+  Clock,
   Counts,
   Inserted,
   InsertLimits,
@@ -11,6 +12,7 @@ import type {
   Store,
 } from "../../../src/store.js";
 import type { MemoryTables } from "../../../src/stores/memory/tables.js";
+import { SharedClock } from "../../../src/stores/shared-clock.js";
 import { changesBetween, type Disk, faults, type Written } from "./disk.js";
 
 /** What becomes of one transaction. */
@@ -32,6 +34,10 @@ export interface ConnectionParts {
   /** Told at the moment of the commit. */
   onCommit(changes: readonly Written[], strict: boolean): void;
   onFault(fate: Fate): void;
+  /** The store's own clock, where it tells the time. */
+  time?(): number;
+  /** Told when that was heard. */
+  onTime?(): void;
 }
 
 interface Job {
@@ -51,20 +57,47 @@ export class Connection implements Store {
   #queue: Job[] = [];
   #flushing = false;
   #isOpen = false;
+  readonly clock?: (own: Clock) => Clock;
+  #clock: SharedClock | undefined;
 
   constructor(parts: ConnectionParts) {
     this.#parts = parts;
+    if (!parts.time) return;
+    this.clock = (own) => {
+      this.#clock = new SharedClock(own);
+      return this.#clock;
+    };
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** What who uses it takes for the time; nothing where the store tells none. */
+  get now(): number | undefined {
+    return this.#clock?.now();
+  }
+
+  async #pause(): Promise<void> {
+    const { pause, latency, awake, time, onTime } = this.#parts;
+    const heard = this.#clock?.asked();
+    await pause(latency());
+    const told = time?.();
+    await awake();
+    if (told !== undefined) heard?.(told);
+    onTime?.();
   }
 
   async open(): Promise<void> {
     if (this.#isOpen) return;
-    await this.#parts.pause(this.#parts.latency());
+    await this.#pause();
     const fate = this.#parts.fate();
     if (fate !== "ok") {
       this.#parts.onFault(fate);
       throw faults.failed();
     }
     this.#isOpen = true;
+    this.#parts.onTime?.();
   }
 
   async close(): Promise<void> {
@@ -126,8 +159,7 @@ export class Connection implements Store {
   async #flush(): Promise<void> {
     this.#flushing = true;
     while (this.#queue.length > 0) {
-      await this.#parts.pause(this.#parts.latency());
-      await this.#parts.awake();
+      await this.#pause();
       const jobs = this.#queue;
       this.#queue = [];
       await this.#transact(jobs);

@@ -12,6 +12,12 @@ const MINUTE = 60_000;
 /** For how long things may take to settle when the faults are over: longer than any wait that was asked for. */
 const PATIENCE = 60 * MINUTE;
 
+/** By how much clocks may differ without being apart: less than leases and waits allow for. */
+const APART = 5_000;
+
+/** Thrown at every step once a run has gone on for long enough: its faults are to end. */
+export class Enough extends Error {}
+
 /** One run: carries a program out, then ends the faults and waits until all is settled. */
 export class Simulation {
   readonly #world: World;
@@ -20,25 +26,38 @@ export class Simulation {
   readonly #seats: Seat[];
   readonly #clients: (Client | undefined)[] = [];
   #lives = 0;
+  #isApart = false;
 
   constructor(world: World) {
     this.#world = world;
     const server = new Server(world);
     const disk = new Disk();
-    this.#around = { world, disk, network: new Network(world, server), server, device: new Device(world) };
+    const onTime = (): void => this.#compareClocks();
+    this.#around = { world, disk, network: new Network(world, server), server, device: new Device(world), onTime };
     this.#user = new User(disk, server);
-    this.#seats = ["a", "b", "c", "y", "z"].map((name) => ({ name, offset: 0, owner: owners[0], offline: false }));
+    const { clocks, jump } = world.weather;
+    const dice = world.dice.fork("clocks");
+    const off = (): number => (clocks === "told" && dice.chance(0.5) ? dice.between(-jump, jump) : 0);
+    this.#seats = ["a", "b", "c", "y", "z"].map((name) => ({ name, offset: off(), owner: owners[0], offline: false }));
     for (let seat = 0; seat < world.weather.clients; seat += 1) this.#bear(seat);
   }
 
   async run(program: readonly Action[]): Promise<void> {
+    try {
+      await this.#carryOut(program);
+    } catch (error) {
+      if (!(error instanceof Enough)) throw error;
+    }
+    await this.#settle();
+  }
+
+  async #carryOut(program: readonly Action[]): Promise<void> {
     for (const [n, action] of program.entries()) {
       const { now } = this.#world;
       if (action.at > now) await this.#world.clock.advance(action.at - now);
       this.#perform(n + 1, action);
     }
     await this.#world.clock.advance(0);
-    await this.#settle();
   }
 
   /** Nothing that is left over runs any further. */
@@ -80,8 +99,7 @@ export class Simulation {
         this.#later(action.for, () => this.#thaw(client));
         break;
       case "jump":
-        seat.offset += action.by;
-        client.tell({ what: "jump", by: action.by });
+        this.#jump(seat, action.by, client);
         break;
       case "offline":
         seat.offline = true;
@@ -91,6 +109,22 @@ export class Simulation {
       default:
         this.#user.perform(n, action, client);
     }
+  }
+
+  #jump(seat: Seat, by: number, client: Client | undefined): void {
+    const isShared = this.#world.weather.clocks === "shared";
+    for (const moved of isShared ? this.#seats : [seat]) moved.offset += by;
+    if (client) client.tell({ what: "jump", by });
+    else this.#world.tell(seat.name, { what: "jump", by });
+    this.#compareClocks();
+  }
+
+  #compareClocks(): void {
+    const offsets = this.#clients.flatMap((client) => (client?.alive ? (client.offset ?? []) : []));
+    const isApart = Math.max(...offsets) - Math.min(...offsets) > APART;
+    if (isApart === this.#isApart) return;
+    this.#isApart = isApart;
+    this.#world.tell("world", { what: isApart ? "apart" : "together" });
   }
 
   #crash(client: Client): void {
@@ -106,6 +140,7 @@ export class Simulation {
   }
 
   async #reload(seat: number, client: Client): Promise<void> {
+    client.tell({ what: "closing" });
     await client.sdk.close();
     if (!client.alive) return;
     client.tell({ what: "closed" });
@@ -139,11 +174,15 @@ export class Simulation {
     void this.#world.pause(ms).then(task);
   }
 
-  /** The faults are over, and every owner is signed in somewhere. */
+  /** The faults are over, clocks that nobody corrects are set right, and every owner is signed in somewhere. */
   async #settle(): Promise<void> {
     const { world, disk } = this.#around;
     world.calm = true;
     world.tell("world", { what: "calm" });
+    if (world.weather.clocks === "own") {
+      for (const [index, seat] of this.#seats.entries())
+        if (seat.offset !== 0) this.#jump(seat, -seat.offset, this.#clients[index]);
+    }
     for (const [seat, client] of this.#clients.entries()) {
       if (client) this.#thaw(client);
       if (client && this.#seats[seat]?.offline) this.#online(seat);

@@ -90,6 +90,31 @@ export interface Habits {
   readonly offline: number;
 }
 
+const NONE: Habits = {
+  send: 0,
+  save: 0,
+  again: 0,
+  differently: 0,
+  cancel: 0,
+  discard: 0,
+  retry: 0,
+  reconcile: 0,
+  attach: 0,
+  adopt: 0,
+  signIn: 0,
+  signOut: 0,
+  purge: 0,
+  start: 0,
+  stop: 0,
+  resume: 0,
+  reload: 0,
+  crash: 0,
+  power: 0,
+  freeze: 0,
+  jump: 0,
+  offline: 0,
+};
+
 export type OperationName = "transfer" | "note" | "order" | "signal";
 
 /** What one run is like. Each is of another kind: a mixture of everything would hide what takes a few things often. */
@@ -135,6 +160,11 @@ export interface Weather {
   readonly deadlines: number;
   /** How long hooks that look for what became of an operation take at most, in milliseconds; 0 where there are none. */
   readonly lookUp: number;
+  /**
+   * Whose clocks there are: the one of a machine that all share, or each client's own, by which it goes (`own`) or which is
+   * corrected by what the store tells (`told`).
+   */
+  readonly clocks: "shared" | "own" | "told";
   /** By how much the clocks of what stands in front of the server are off, in milliseconds. */
   readonly skew: number;
   /** The longest jump of a clock, in milliseconds. */
@@ -166,13 +196,13 @@ const themes: readonly ((weather: Weather) => Weather)[] = [
   },
   function closeToTheEndOfTheWindow(weather) {
     const networkFaults = { ...weather.networkFaults, responseLost: 10, requestLost: 6, late: 4 };
-    const habits = { ...weather.habits, retry: 6, start: 6 };
+    const habits = { ...weather.habits, retry: 6, start: 6, again: 8 };
     return { ...weather, habits, network: 0.8, networkFaults, retention: 10 * MINUTE, pauses: [SECOND, 4 * MINUTE] };
   },
   function sessionsThatChange(weather) {
-    const habits = { ...weather.habits, signIn: 12, signOut: 4, start: 4 };
+    const habits = { ...weather.habits, signIn: 12, signOut: 4, start: 4, adopt: 4 };
     const credentials = { ...weather.credentials, slow: 3 * SECOND };
-    return { ...weather, habits, credentials, pauses: [200, 2 * SECOND] };
+    return { ...weather, habits, credentials, latency: 3 * SECOND, pauses: [200, 2 * SECOND] };
   },
   function oneBehindTheOther(weather) {
     const habits = { ...weather.habits, send: 12, save: 8, start: 6, discard: 4, retry: 4 };
@@ -186,17 +216,24 @@ const themes: readonly ((weather: Weather) => Weather)[] = [
     return { ...weather, ...often, clients: 3, habits, operations, storeFates };
   },
   function savedInOneGo(weather) {
-    const habits = { ...weather.habits, send: 2, save: 40, start: 8, again: 0, differently: 0 };
+    const habits = { ...NONE, send: 2, save: 40, start: 8 };
     const storeFates = { failed: 0, full: 0, committedUntold: 4, lostUntold: 0, stalled: 0 };
-    const often = { actions: 40, store: 0.3, storeLatency: 300, pauses: [1, 20, 100], clients: 1, ids: 0 };
-    return { ...weather, ...often, habits, storeFates };
+    // What waits for longer would be claimed first; and an answer has to come in between two transactions.
+    const quick = { network: 0, latency: 200, processing: 0, credentials: { slow: 0, missing: 0, failing: 0 } };
+    const often = { actions: 40, store: 0.3, storeLatency: 300, pauses: [20, 200, 600], clients: 1, ids: 0, lanes: 0 };
+    return { ...weather, ...quick, ...often, habits, storeFates };
   },
-  function lookedUpSlowly(weather) {
-    const habits = { ...weather.habits, send: 12, start: 6, retry: 12 };
-    const networkFaults = { ...weather.networkFaults, requestLost: 10, silent: 10 };
+  function retriedWhileItIsLookedUp(weather) {
+    const habits = { ...NONE, send: 6, retry: 24 };
+    const networkFaults = { ...weather.networkFaults, requestLost: 30, responseLost: 10, refused: 0, front: 1 };
     const operations = { transfer: 1, note: 0, order: 0, signal: 0 };
-    const often = { operations, deadlines: 0.8, lookUp: 4 * MINUTE, network: 0.8, pauses: [SECOND, 40 * SECOND] };
-    return { ...weather, ...often, habits, networkFaults, retention: MINUTE, clients: 1 };
+    const often = { operations, actions: 60, deadlines: 1, lookUp: 4 * MINUTE, pauses: [SECOND, 6 * SECOND], lanes: 0 };
+    return { ...weather, ...often, habits, network: 1, networkFaults, retention: MINUTE / 2, clients: 1, store: 0 };
+  },
+  function purgedAndGivenAgain(weather) {
+    const habits = { ...NONE, send: 6, again: 20, purge: 8, start: 2 };
+    const often = { ids: 1, network: 0.2, latency: 3 * SECOND, processing: 5 * SECOND, pauses: [200, 3 * SECOND] };
+    return { ...weather, ...often, habits, clients: 2, lanes: 0 };
   },
   function credentialsThatTakeTheirTime(weather) {
     const networkFaults = { ...weather.networkFaults, requestLost: 10, responseLost: 10 };
@@ -311,6 +348,7 @@ function drawAny(dice: Dice): Weather {
     ids: 0.2,
     deadlines: 0.1,
     lookUp: dice.pick([0, 0, SECOND]),
+    clocks: dice.pick(["shared", "own", "told"]),
     skew: dice.pick([0, 3 * HOUR, -3 * HOUR]),
     jump: dice.pick([SECOND, 40 * SECOND, 10 * MINUTE, 3 * HOUR, 100 * HOUR]),
     freeze: dice.pick([SECOND, 20 * SECOND, 2 * MINUTE, 2 * MINUTE, HOUR]),

@@ -30,11 +30,11 @@ function machine() {
 const HOUR = 3_600_000;
 
 describe("a clock that is shared with a store", () => {
-  test("is the machine's own until the store has told, and where the two agree to two seconds", () => {
+  test("is the machine's own until the store has told, and where the two agree to a quarter of a second", () => {
     const { clock, own, ask } = machine();
     expect(clock.now()).toBe(own());
-    ask(1_900);
-    ask(-1_900);
+    ask(249);
+    ask(-249);
     expect(clock.now()).toBe(own());
   });
 
