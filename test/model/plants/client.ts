@@ -27,6 +27,7 @@ export const inTheClient: readonly Plant[] = [
   },
   {
     name: "owner switched while credentials are fetched",
+    seed: 146,
     breaks: ["I9"],
     changes: [{ file: "client/exchange.ts", find: "        owners.mayAct(owner) &&\n", replace: "" }],
   },
@@ -123,6 +124,7 @@ export const inTheClient: readonly Plant[] = [
   },
   {
     name: "claimed in the transaction that records it",
+    seed: 339,
     breaks: ["I1"],
     changes: [{ file: "client/doubts.ts", find: "    this.#inserting.add(id);\n", replace: "" }],
   },

@@ -111,6 +111,7 @@ export const inTheCore: readonly Plant[] = [
   },
   {
     name: "reconciled in flight",
+    seed: 399,
     breaks: ["decided", "I1"],
     changes: [
       {
@@ -125,6 +126,7 @@ export const inTheCore: readonly Plant[] = [
   },
   {
     name: "adopted in flight",
+    seed: 156,
     breaks: ["decided", "I9", "I8"],
     changes: [
       {
@@ -152,6 +154,7 @@ export const inTheCore: readonly Plant[] = [
   },
   {
     name: "the intent freed though the outcome is unknown",
+    seed: 169,
     breaks: ["I3"],
     changes: [
       {
@@ -165,6 +168,7 @@ export const inTheCore: readonly Plant[] = [
   },
   {
     name: "a new key after 410 though the old one is uncertain",
+    seed: 446,
     breaks: ["I2"],
     changes: [
       {

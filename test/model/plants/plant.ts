@@ -4,6 +4,8 @@ export interface Plant {
   /** Which invariants may find it. */
   readonly breaks: readonly string[];
   readonly changes: readonly Change[];
+  /** A seed that finds it, to be tried first: where it does no more, the search is only longer. */
+  readonly seed?: number;
 }
 
 /** One change; what is replaced has to stand in the file exactly once. */
