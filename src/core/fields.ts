@@ -10,7 +10,7 @@ import type { NewRecord, OperationRecord } from "./record.js";
 export type WholeRecord = { readonly [Field in keyof Required<OperationRecord>]: OperationRecord[Field] };
 
 /** Of the fields that samekey knows, each; others are left behind. */
-function fieldsOf({
+export function fieldsOf({
   v,
   id,
   key,
