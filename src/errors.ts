@@ -148,11 +148,7 @@ const text: Record<ErrorCode, readonly [happened: string, applied: Sentence, nex
     standing("It"),
     (record) => (isOver(record) ? "Its outcome stands." : "Wait for its outcome, or `discard` it with a reason."),
   ],
-  already_settled: [
-    "The operation has its outcome already",
-    standing("It"),
-    "Its outcome stands; where the API says otherwise, look there once more.",
-  ],
+  already_settled: ["The operation has an outcome already", standing("It"), "Its outcome stands."],
   in_flight: [
     "An attempt of the operation is under way and may still arrive at the server",
     "It may have been applied.",

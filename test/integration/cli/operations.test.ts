@@ -266,7 +266,7 @@ describe("samekey discard and reconcile", () => {
     expect((await samekey("reconcile", id, "applied", "--file", file)).code).toBe(0);
     const { code, stderr } = await samekey("reconcile", id, "not-applied", "--file", file);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^The operation has its outcome already: `transfer`.*It was applied\. Its outcome stands/);
+    expect(stderr).toMatch(/^The operation has an outcome already: `transfer`.*It was applied\. Its outcome stands/);
     expect((await get(id))?.state).toBe("succeeded");
   });
 });
