@@ -64,7 +64,12 @@ export default defineConfig({
     outputFile: { json: process.env["VITEST_REPORT"] ?? "reports/vitest.json" },
     projects: [
       level("unit"),
-      level("sealed", { include: ["test/unit/client/**/*.test.ts"], setupFiles: "test/support/sealed.ts" }),
+      level("sealed", {
+        include: ["test/unit/client/**/*.test.ts"],
+        setupFiles: "test/support/sealed.ts",
+        // Days of virtual time, every look of which opens what it finds.
+        testTimeout: 30_000,
+      }),
       // Hundreds of random steps on a real database, on a machine that is busy with other levels.
       level("contract", { testTimeout: 120_000, hookTimeout: 120_000 }),
       level("model", { testTimeout: 120_000 }),

@@ -1,6 +1,13 @@
 /** What of a record is sealed, and for which place: its request's body, its answer, and the hash that outlives the body. */
 
-import { keyOfSealedHash, SEALED_HASH, type Sealed, type StoredRequest, type StoredResponse } from "../core/record.js";
+import {
+  keyOfSealedHash,
+  type OperationRecord,
+  SEALED_HASH,
+  type Sealed,
+  type StoredRequest,
+  type StoredResponse,
+} from "../core/record.js";
 import type { Cipher, Closed } from "./cipher.js";
 
 /** Whoever can write to the store cannot have a body sent to another address, or as another method. */
@@ -45,6 +52,18 @@ export async function openResponse(cipher: Cipher, id: string, response: StoredR
     readonly body: boolean;
   };
   return { ...response, headers, body: body ? plain.slice(end + 1) : undefined, sealed: undefined };
+}
+
+/** All of a record that is to be sealed, none of it sealed yet. */
+export async function sealParts(
+  cipher: Cipher,
+  { id, request, response, hash }: Pick<OperationRecord, "id" | "request" | "response" | "hash">,
+): Promise<Pick<OperationRecord, "request" | "response" | "hash">> {
+  return {
+    request: await sealRequest(cipher, id, request),
+    response: response && !response.pruned ? await sealResponse(cipher, id, response) : response,
+    hash: hash === undefined ? undefined : await sealHash(cipher, id, hash),
+  };
 }
 
 /** The hash sealed: in the clear it would give away a body that can be guessed. */

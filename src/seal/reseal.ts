@@ -1,7 +1,7 @@
 import { keyOfSealedHash, type OperationRecord } from "../core/record.js";
 import type { ResealReport, Store } from "../store.js";
 import type { Cipher } from "./cipher.js";
-import { sealHash, sealRequest, sealResponse } from "./parts.js";
+import { sealParts } from "./parts.js";
 
 const STEP = 100;
 /** How often a record that changes meanwhile is read anew. */
@@ -27,13 +27,10 @@ export async function reseal(store: Store, cipher: Cipher, open: Open): Promise<
 async function resealOne(store: Store, cipher: Cipher, found: OperationRecord, open: Open): Promise<boolean> {
   let record = found;
   for (let tries = 0; tries < TRIES; tries++) {
-    const { id, rev, request, response, hash } = await open(record);
+    const opened = await open(record);
+    const { id, rev, request, response, hash } = opened;
     if (request.sealed || response?.sealed || keyOfSealedHash(hash) !== undefined) return false;
-    const sealed = {
-      request: await sealRequest(cipher, id, request),
-      response: response && !response.pruned ? await sealResponse(cipher, id, response) : response,
-      hash: hash === undefined ? undefined : await sealHash(cipher, id, hash),
-    };
+    const sealed = await sealParts(cipher, opened);
     const after = await store.update(id, (standing) => (standing.rev === rev ? { ...standing, ...sealed } : standing));
     if (!after || !isWanting(after, cipher.current)) return true;
     record = after;

@@ -14,7 +14,7 @@ import type {
 } from "../store.js";
 import type { Cipher } from "./cipher.js";
 import { Openable } from "./openable.js";
-import { openHash, openRequest, openResponse, sealHash, sealRequest, sealResponse } from "./parts.js";
+import { openHash, openRequest, openResponse, sealHash, sealParts, sealResponse } from "./parts.js";
 import { reseal } from "./reseal.js";
 import { Rounds } from "./rounds.js";
 
@@ -116,7 +116,7 @@ class SealedVerbs implements Partial<Store> {
   }
 
   async #seal(record: NewRecord): Promise<NewRecord> {
-    return { ...record, request: await sealRequest(this.#cipher, record.id, record.request) };
+    return { ...record, ...(await sealParts(this.#cipher, record)) };
   }
 
   async #inserted(given: NewRecord, inserting: Promise<Inserted>): Promise<Inserted> {
@@ -175,9 +175,15 @@ class SealedVerbs implements Partial<Store> {
   }
 }
 
-/** What a change has made of a record, unless an answer would get there in the clear. */
+/** What a change has made of a record, unless a body or an answer would get there in the clear. */
 function onlySealed(before: OperationRecord, after: OperationRecord | undefined): OperationRecord | undefined {
+  const request = after?.request;
+  if (request?.body && request.body !== before.request.body && !request.sealed) throw inClear("a body", before);
   const response = after?.response;
   if (!response || response === before.response || response.sealed || response.pruned) return after;
-  throw new Error(`samekey: an answer was not sealed before it was to be stored (${before.id})`);
+  throw inClear("an answer", before);
+}
+
+function inClear(what: string, { id }: OperationRecord): Error {
+  return new Error(`samekey: ${what} was not sealed before it was to be stored (${id})`);
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
 import postgres from "postgres";
+import { webCryptoSeal } from "../../src/seal.js";
 import type { Store } from "../../src/store.js";
 import type { PostgresConnection, PostgresJs, PostgresPool } from "../../src/stores/postgres.js";
 import { postgresStore } from "../../src/stores/postgres.js";
@@ -8,11 +9,15 @@ import type { ContractHarness, ContractSubject, SyncLevel } from "../../src/test
 import { clock } from "../support/records.js";
 
 /** Stores of a name of their own for every case, in tables that all cases share. */
-async function subject(pool: PostgresPool | PostgresJs): Promise<ContractSubject> {
+async function subject(
+  pool: PostgresPool | PostgresJs,
+  schema = "the contract's",
+  within = (store: Store): Store => store,
+): Promise<ContractSubject> {
   const name = `case ${randomUUID()}`;
   const handles: Store[] = [];
   const open = async (): Promise<Store> => {
-    const store = postgresStore({ pool, schema: "the contract's" });
+    const store = within(postgresStore({ pool, schema }));
     handles.push(store);
     await store.open({ name, clock });
     return store;
@@ -52,6 +57,41 @@ export function pgHarness(url: string): PooledHarness {
     },
     end: () => pool.end(),
   };
+}
+
+/** Through pg, what is in it sealed. */
+export function sealedHarness(url: string, schema: string): PooledHarness {
+  const pool = new pg.Pool({ connectionString: url, max: 3 });
+  pool.on("error", () => {});
+  const seal = webCryptoSeal({ key: new Uint8Array(32).fill(1) });
+  return {
+    async create() {
+      const spy = new Spy(pool);
+      return { ...(await subject(spy, schema, (store) => asClient(seal.over(store)))), lastSync: () => spy.committed };
+    },
+    end: () => pool.end(),
+  };
+}
+
+/** Answers are sealed before the change that brings them, as the client does it. */
+function asClient(store: Store): Store {
+  const update: Store["update"] = async (id, apply, base) => {
+    const found = await store.get(id);
+    const clear = found && apply(found)?.response;
+    const isNew = clear && clear !== found.response && !clear.pruned;
+    const sealed = isNew ? await store.sealing?.response(id, clear) : undefined;
+    const change: typeof apply = (record) => {
+      const after = apply(record);
+      return sealed && after?.response && after.response !== record.response ? { ...after, response: sealed } : after;
+    };
+    return store.update(id, change, base);
+  };
+  return new Proxy(store, {
+    get: (target, name) => {
+      const member: unknown = name === "update" ? update : Reflect.get(target, name);
+      return typeof member === "function" ? member.bind(target) : member;
+    },
+  });
 }
 
 /** Through postgres.js. */

@@ -35,6 +35,16 @@ test("a body is sealed in the store and open outside of it, byte for byte", asyn
   expect((await sealed.get(record.id))?.request.body).toEqual(body);
 });
 
+test("an operation that is recorded with an answer, or a hash, has them sealed as well", async () => {
+  const { store, sealed } = await within(webCryptoSeal({ key: keyOf(1) }));
+  const over = { state: "succeeded", settledAt: 1, response: answer(), hash: "sha256:00" } as const;
+  const { record } = await sealed.insert(newRecord(over));
+  expect(record).toMatchObject({ response: answer(), hash: "sha256:00" });
+  const standing = await store.get(record.id);
+  expect(standing?.response).toMatchObject({ headers: {}, sealed: { key: "1" } });
+  expect(standing?.hash).toMatch(/^sealed:1:/);
+});
+
 const answer = (change: Partial<StoredResponse> = {}): StoredResponse => ({
   status: 201,
   headers: { location: "/transfers/secret" },
@@ -70,9 +80,11 @@ test("an answer without a body is told from one with an empty body", async () =>
   }
 });
 
-test("an answer in the clear is refused, and nothing is written", async () => {
+test("an answer or a body in the clear is refused, and nothing is written", async () => {
   const { store, sealed } = await within(webCryptoSeal({ key: keyOf(1) }));
-  const { id } = await recorded(sealed);
+  const { id, request } = await recorded(sealed);
+  await expect(sealed.update(id, (record) => ({ ...record, request }))).rejects.toThrow(/a body was not sealed/);
+  expect((await store.get(id))?.request.sealed?.key).toBe("1");
   await expect(sealed.update(id, (record) => ({ ...record, response: answer() }))).rejects.toThrow(/not sealed/);
   expect((await store.get(id))?.response).toBeUndefined();
 });
