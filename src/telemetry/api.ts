@@ -28,7 +28,6 @@ export interface OpenTelemetryTracer<C = unknown> {
 export interface OpenTelemetrySpanOptions {
   /** A `SpanKind`. */
   readonly kind?: number;
-  readonly root?: boolean;
   readonly links?: OpenTelemetryLink[];
   readonly attributes: OpenTelemetryAttributes;
 }

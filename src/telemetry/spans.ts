@@ -73,7 +73,6 @@ export class Spans<C> implements Observer {
     const parent = waiting?.context ?? ROOT_CONTEXT;
     const options = {
       kind: CLIENT,
-      root: !waiting,
       links: linksTo(record, waiting?.traceparent),
       attributes: { "samekey.sdk": this.#sdk, ...ofAttempt(record) },
     };

@@ -162,6 +162,19 @@ describe("the metrics of prometheus", () => {
     expect(await scrape()).toContain('samekey_attempts_total{operation="transfer",verdict="succeeded"} 2');
   });
 
+  it("ask nothing of an Sdk that was closed, and hear nothing more of it", async () => {
+    const { telemetry, scrape } = counted();
+    const [store, stop] = [vi.fn(() => Promise.resolve(memoryStore())), vi.fn()];
+    const clock = { now: () => 0, sleep: async () => {} };
+    const observer = telemetry.join({ name: "closing", operations: [], clock, on: () => stop, store });
+    await scrape();
+    expect(store).toHaveBeenCalledTimes(1);
+    observer.onClose?.();
+    await scrape();
+    expect(store).toHaveBeenCalledTimes(1);
+    expect(stop).toHaveBeenCalledTimes(1);
+  });
+
   it("hold no more than two hundred names apart: records of other deploys bring theirs", async () => {
     const many = Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`operation-${n}`, operations.transfer]));
     const { scrape } = counted({ operations: many });
