@@ -42,8 +42,8 @@ export const inTheClient: readonly Plant[] = [
       },
       {
         file: "client/drain.ts",
-        find: 'return blockedBy === "credentials" ||',
-        replace: 'return blockedBy === undefined || blockedBy === "credentials" ||',
+        find: 'return record.blockedBy === "credentials" ||',
+        replace: 'return record.blockedBy === undefined || record.blockedBy === "credentials" ||',
       },
     ],
   },

@@ -81,7 +81,7 @@ export const inTheCore: readonly Plant[] = [
       },
       {
         file: "core/answer.ts",
-        find: "return { ...record, uncertainSince: event.entry.at };",
+        find: "return changed(record, { uncertainSince: event.entry.at });",
         replace: "return record;",
       },
     ],
