@@ -13,7 +13,10 @@ export const oneKey: Invariant = {
         const used = keys.get(intent) ?? new Set();
         keys.set(intent, used.add(event.key));
         intents.set(event.key, intent);
-        for (const other of used) {
+        // Purged in another tab while its attempt was made ready here: it goes out all the same.
+        const sent = facts.recordOf(event);
+        const isRemoved = sent !== undefined && facts.records.get(sent.id)?.seq !== sent.seq;
+        for (const other of isRemoved ? [] : used) {
           if (other === event.key || facts.released.has(other)) continue;
           if (facts.effectsOf(other) > 0)
             return `${intent} goes out under ${event.key}, and was applied under ${other}`;
