@@ -98,9 +98,10 @@ export class Operator {
     event: (common: { at: number; hook: boolean }, record: OperationRecord) => OperationEvent,
   ): Promise<OperationRecord> {
     const { journal, options, worker } = this.#parts;
-    const at = options.clock.now();
     FAULT: faultPoint("decide:before");
     const record = await journal.update(id, (standing) => {
+      // Only now: a store that tells the time may just have been opened.
+      const at = options.clock.now();
       const decided = transition(standing, event({ at, hook: worker.operationOf(standing).hooked }, standing));
       const isTaken = decided.owner !== standing.owner || decided.resolution !== standing.resolution;
       // Another's clock may have ended its lease: it is sent from here all the same, as what it was when it began.

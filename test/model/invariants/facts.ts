@@ -102,6 +102,11 @@ export class Facts {
     }
   }
 
+  /** Whether an operation was removed that had this key: a caller may give it, and its id, to the next one. */
+  wasRemoved(key: string): boolean {
+    return this.#removed.has(key);
+  }
+
   /** Whether clocks were apart, now or earlier. */
   get wereApart(): boolean {
     return this.#apartUntil > Number.NEGATIVE_INFINITY;

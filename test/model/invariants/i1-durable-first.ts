@@ -38,7 +38,9 @@ export const durableFirst: Invariant = {
       const record = facts.recordOf(event);
       const told = unrecorded.find(({ id, who }) => id === record?.id && (who === event.who || !facts.dead.has(who)));
       if (told) return `${told.id} was sent after a StoreError told ${told.who} that it is not`;
-      return judge(event, record);
+      // Its key may be that of one purged in another tab, whose attempt was under way: it cannot be told which is sent.
+      const isEither = event.durable?.wire.value === event.key && facts.wasRemoved(event.key);
+      return isEither ? undefined : judge(event, record);
     };
   },
 };
