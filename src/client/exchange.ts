@@ -65,7 +65,7 @@ export async function exchange(
       clock,
       deadline: (ms, late) => deadlines.set(ms, late),
       seesRedirects: platform.seesRedirects,
-      provesUnsent: platform.provesUnsent,
+      provesUnsent: (error) => platform.provesUnsent(error, options.hasForeignFetch),
       baseOrigin: parts.baseOrigin(),
       traced: scope?.headers,
       transient: transientOf(record, lives),

@@ -86,6 +86,8 @@ export interface ResolvedOptions {
   readonly store: Store | undefined;
   readonly seal: Seal | undefined;
   readonly fetch: typeof globalThis.fetch | undefined;
+  /** It is not the platform's own: a library's, which may send more than once, or a wrapper around the platform's. */
+  readonly hasForeignFetch: boolean;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: (entry: LogEntry) => void;
@@ -148,6 +150,7 @@ export function resolveOptions(
     store,
     seal: objectWith(options.seal, "seal", "over"),
     fetch: functionOption(options.fetch, "fetch"),
+    hasForeignFetch: options.fetch !== undefined && options.fetch !== globalThis.fetch,
     clock: objectWith(options.clock, "clock", "now sleep") ?? store?.clock?.(platform.clock) ?? platform.clock,
     random: functionOption(options.random, "random") ?? platform.random,
     log: quiet(functionOption(options.log, "log")),

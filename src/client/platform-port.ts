@@ -26,8 +26,12 @@ export interface Platform {
   readonly pollEvery: number;
   /** Whether a redirect's target can be seen, so that 307 and 308 to the same origin can be sent on. */
   readonly seesRedirects: boolean;
-  /** Whether an error of `fetch` proves that no byte of the request was sent; browsers tell nothing of the kind. */
-  provesUnsent(error: unknown): boolean;
+  /**
+   * Whether an error of `fetch` proves that no byte of the request was sent; browsers tell nothing of the kind.
+   *
+   * @param isForeign - that `fetch` is not the platform's own
+   */
+  provesUnsent(error: unknown, isForeign: boolean): boolean;
   defaultStore(): Store;
   defaultBaseUrl(): string | undefined;
   isOffline(): boolean;

@@ -88,7 +88,9 @@ class SamekeySdk {
     const gate = new Gate(origins, clock, concurrency);
     const waiting = new Waiting(clock, platform);
     const shared = { options, platform, observers, journal: this.#journal, leases: this.#leases, owners: this.#owners };
-    const fetch: typeof globalThis.fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
+    const given = options.fetch;
+    // A platform's fetch refuses to be called as another object's method.
+    const fetch: typeof globalThis.fetch = (input, init) => (given ?? globalThis.fetch)(input, init);
     const baseOrigin = (): string | undefined => originOf(this.#baseUrl());
     const diagnosis = new Diagnosis(options, platform, this.#journal, fetch);
     this.#discovery = createDiscovery(options, fetch, baseOrigin);

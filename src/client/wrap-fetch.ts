@@ -50,9 +50,7 @@ export function wrapFetchWith(
     bad("`retention` or a profile is missing: how long does the API remember an idempotency key?");
   }
   if (headers && baseUrl === undefined) bad("`headers` needs `baseUrl`: it is called for that origin only");
-  // A platform's fetch refuses to be called as another object's method.
-  const plain: typeof globalThis.fetch = (input, init) => fetch(input, init);
-  const sdkOptions = { ...pick(options, ofSdkAlone), fetch: plain } as SdkOptions;
+  const sdkOptions = { ...pick(options, ofSdkAlone), fetch } as SdkOptions;
   const resolved = resolveOptions(sdkOptions, platform, pick(options, own));
   const scope = chosenScope(only, functionOption(intent, "intent"), resolved.baseUrl);
   const sdk = createSdkOver<Record<never, never>>(resolved, platform, scope);

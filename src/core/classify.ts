@@ -66,13 +66,15 @@ export interface Answer {
   readonly after: number | undefined;
 }
 
-const IN_PROGRESS = [
-  "in_progress",
+/** Of the request, or its key: whatever the status, an earlier delivery may be under way. */
+const BUSY = [
   "request_in_progress",
   "idempotency_in_progress",
   "idempotency_key_in_progress",
   "idempotency_key_in_use",
 ];
+/** This may be the order's own state. */
+const IN_PROGRESS = ["in_progress", ...BUSY];
 const REUSED = ["idempotency_key_reused_with_different_body", "idempotency_key_reused", "key_reused"];
 const EXPIRED = ["idempotency_key_expired", "key_expired", "idempotency_key_time"];
 const MISSING = ["idempotency_key_missing", "idempotency_key_required", "idempotency_key_invalid", "key_missing"];
@@ -107,6 +109,7 @@ const table: readonly Row[] = [
   { when: (a, rules) => between(200, 299)(a) && isPortal(a, rules), verdict: () => blocked("refused", false) },
   { when: between(200, 299), verdict: ({ speaks }) => ({ kind: "succeeded", speaks }) },
   { when: (a) => a.status === 422 && says(REUSED)(a), verdict: misused("key_reused") },
+  { when: (a) => !a.speaks && between(400, 499)(a) && says(BUSY)(a), verdict: retry(false) },
   { when: (a, rules) => a.status === 422 && rules.unprocessable === "misused", verdict: misused("unprocessable") },
   // From here on an answer that speaks settles, whatever its status.
   // A redirect that is bound to the key tells where the effect can be seen.

@@ -279,8 +279,12 @@ export function windowMargin(retention: number): number {
 
 /** Since when the server may be counting the key's window, as far as it bounds the attempts that are left. */
 export function windowStart(record: OperationRecord): number | undefined {
+  const { uncertainSince, mark, sentAt, wire } = record;
   // A key that nothing was applied under can be minted anew, unless it is not ours to mint.
-  return record.uncertainSince ?? record.mark?.at ?? (record.wire.mint === "never" ? record.sentAt : undefined);
+  if (uncertainSince === undefined && mark === undefined && wire.mint !== "never") return undefined;
+  // The server may have known the key since an attempt that was refused for certain: what is in front of it need not forget.
+  const times = [sentAt, uncertainSince, mark?.at].filter((time) => time !== undefined);
+  return times.length > 0 ? Math.min(...times) : undefined;
 }
 
 /** The time from which on no attempt may start because of the key, if there is one. */

@@ -90,8 +90,16 @@ function begin(record: OperationRecord, event: EventOf<"begin">): OperationRecor
     attempts: attempt,
     mark: { at: event.at, attempt, first: fresh.sentAt === undefined },
     sentAt: fresh.sentAt ?? event.at,
-    serverSince: isUncertain(fresh) ? fresh.serverSince : event.serverAt,
+    serverSince: serverSince(fresh, event),
   });
+}
+
+/** When its key was first sent, by the server's clock, as far as that is known. */
+function serverSince(record: OperationRecord, { at, serverAt }: EventOf<"begin">): number | undefined {
+  const { sentAt, serverSince } = record;
+  if (serverSince !== undefined && sentAt !== undefined) return serverSince;
+  if (isUncertain(record)) return undefined;
+  return serverAt === undefined ? undefined : serverAt - Math.max(0, at - (sentAt ?? at));
 }
 
 /** The record with a key that the server cannot have forgotten by the time it answers. */

@@ -4,16 +4,32 @@ const beforeSending = new Set([
   ...["SELF_SIGNED_CERT_IN_CHAIN", "UNABLE_TO_VERIFY_LEAF_SIGNATURE", "UNABLE_TO_GET_ISSUER_CERT_LOCALLY"],
 ]);
 
-/** Whether an error's code (Node's, found on the error or its cause) proves that no byte of the request was sent. */
-export function provesUnsent(error: unknown): boolean {
-  if (typeof error !== "object" || error === null) return false;
+/** Chains of causes are short; one that leads back to itself proves nothing. */
+const MAX_DEPTH = 8;
+
+/**
+ * Whether an error's code (Node's, found on the error or its cause) proves that no byte of the request was sent. Only the
+ * platform's own `fetch` proves that: another may have sent it before the try that it tells of.
+ */
+export function provesUnsent(error: unknown, isForeign: boolean): boolean {
+  if (isForeign) return false;
+  try {
+    return isBeforeSending(error, MAX_DEPTH);
+  } catch {
+    // Its members may be getters that throw.
+    return false;
+  }
+}
+
+function isBeforeSending(error: unknown, depth: number): boolean {
+  if (typeof error !== "object" || error === null || depth === 0) return false;
   const { code, syscall, cause, errors } = error as {
     code?: unknown;
     syscall?: unknown;
     cause?: unknown;
     errors?: unknown;
   };
-  if (Array.isArray(errors) && errors.length > 0) return errors.every(provesUnsent);
+  if (Array.isArray(errors) && errors.length > 0) return errors.every((one) => isBeforeSending(one, depth - 1));
   if (typeof code === "string") return beforeSending.has(code) || syscall === "connect";
-  return cause !== undefined && provesUnsent(cause);
+  return cause !== undefined && isBeforeSending(cause, depth - 1);
 }

@@ -32,7 +32,7 @@ export class TestDevice {
       concurrency: 32,
       pollEvery: 60_000,
       seesRedirects: true,
-      provesUnsent,
+      provesUnsent: (error) => provesUnsent(error, false),
       defaultStore: memoryStore,
       defaultBaseUrl: () => undefined,
       isOffline: () => this.#offline,

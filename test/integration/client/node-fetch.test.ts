@@ -3,10 +3,10 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createSdk, post, type Store } from "samekey";
+import { createSdk, post, type SdkOptions, type Store } from "samekey";
 import { memoryStore } from "samekey/stores/memory";
 import { sqliteStore } from "samekey/stores/sqlite";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { type HttpServer, type Seen, startHttpServer } from "./http-server.js";
 
 const created = { "content-type": "application/json", "idempotency-status": "executed" };
@@ -31,15 +31,19 @@ async function serve(...answers: Answer[]): Promise<HttpServer> {
   return server;
 }
 
-function open(baseUrl: string, store: Store = memoryStore(), headers?: () => Record<string, string>) {
+function open(
+  baseUrl: string,
+  store: Store = memoryStore(),
+  more: Pick<SdkOptions<never>, "headers" | "fetch" | "retry"> = {},
+) {
   const sdk = createSdk({
     name: "node",
     baseUrl,
     owner: "single",
     retention: "24h",
     store,
-    headers,
     retry: { base: 20, cap: 50 },
+    ...more,
     operations: { transfer: post<{ amount: number; text?: string }, { id: string }>("/transfers") },
   });
   closers.push(() => sdk.close({ timeout: 0 }));
@@ -55,7 +59,9 @@ const send = (sdk: ReturnType<typeof open>) =>
 
 test("the request as it goes out: whole, with a length, one key, no surprises", async () => {
   const server = await serve();
-  const result = (await send(open(server.url, undefined, () => ({ authorization: "Bearer t" })))) as { key: string };
+  const result = (await send(open(server.url, undefined, { headers: () => ({ authorization: "Bearer t" }) }))) as {
+    key: string;
+  };
   const [seen] = server.requests;
   expect(seen?.body).toBe('{"amount":1,"text":"ünïcödé"}');
   expect(seen?.headers).toMatchObject({
@@ -82,6 +88,45 @@ describe("what is thrown is judged by where", () => {
     expect(record?.history[0]).toMatchObject({ verdict: "unsent", cause: "TypeError ECONNREFUSED" });
     servers.push(await startHttpServer((_, response) => response.writeHead(201, created).end("{}"), server.port));
     expect(await sending).toMatchObject({ status: 201 });
+  });
+
+  test("F37 refused, says another fetch: it may have sent it before, so nothing is proved", async () => {
+    const server = await serve((_, __, request) => {
+      void server.close();
+      request.socket.destroy();
+    });
+    const retrying: typeof fetch = async (input, init) => {
+      for (let tries = 0; ; tries++) {
+        try {
+          return await fetch(input, init);
+        } catch (error) {
+          if (tries === 2) throw error;
+          await new Promise((resolve) => setTimeout(resolve, 50));
+        }
+      }
+    };
+    const store = memoryStore();
+    const sdk = open(server.url, store, { fetch: retrying, retry: { attempts: 1 } });
+    const outcome = await sdk.operation("transfer", { amount: 1 }).outcome();
+    expect(server.requests).toHaveLength(1);
+    expect(outcome).toMatchObject({ state: "unresolved", error: { code: "attempts" } });
+  });
+
+  test("an error that is its own cause, or will not be looked at, is uncertain", async () => {
+    const circle = new TypeError("fetch failed");
+    circle.cause = circle;
+    const shy = {
+      get code() {
+        throw new Error("not to be looked at");
+      },
+    };
+    for (const error of [circle, shy]) {
+      const broken = vi.spyOn(globalThis, "fetch").mockRejectedValue(error);
+      const sdk = open("http://127.0.0.1:1", memoryStore(), { retry: { attempts: 1 } });
+      const outcome = await sdk.operation("transfer", { amount: 1 }).outcome();
+      broken.mockRestore();
+      expect(outcome).toMatchObject({ state: "unresolved", error: { code: "attempts" } });
+    }
   });
 
   test("F37 a name that does not resolve: provably unsent", async () => {
@@ -141,7 +186,7 @@ describe("F27 redirects on Node", () => {
 
   test.each([307, 308])("%i to the same origin: sent on with method, body, key and credentials", async (status) => {
     const server = await serve(to(status, "/v2/transfers"));
-    expect(await send(open(server.url, undefined, () => ({ authorization: "Bearer t" })))).toMatchObject({
+    expect(await send(open(server.url, undefined, { headers: () => ({ authorization: "Bearer t" }) }))).toMatchObject({
       status: 201,
       attempts: 1,
     });
@@ -195,10 +240,12 @@ test("F55 F56 over SQLite: no credential is in any of the store's files", async 
       (_, response) => response.writeHead(503).end(),
       (_, response) => response.writeHead(201, { ...created, "set-cookie": "sid=SENTINEL-3" }).end("{}"),
     );
-    const sdk = open(server.url, sqliteStore({ path }), () => ({
-      authorization: "Bearer SENTINEL-1",
-      cookie: "sid=SENTINEL-2",
-    }));
+    const sdk = open(server.url, sqliteStore({ path }), {
+      headers: () => ({
+        authorization: "Bearer SENTINEL-1",
+        cookie: "sid=SENTINEL-2",
+      }),
+    });
     const headers = { "x-csrf-token": "SENTINEL-4" };
     const result = await sdk.operation("transfer", { amount: 1 }, { intent: "to-be-found", headers }).send();
     await sdk.fetch("/x", { method: "POST", body: "x", headers: { authorization: "Basic SENTINEL-5" } });

@@ -167,7 +167,7 @@ export class Client {
       concurrency: 4,
       pollEvery: platform.pollEvery,
       seesRedirects: platform.seesRedirects,
-      provesUnsent: (error) => platform.provesUnsent && provesUnsent(error),
+      provesUnsent: (error) => platform.provesUnsent && provesUnsent(error, false),
       defaultStore: () => this.#connection,
       defaultBaseUrl: () => undefined,
       isOffline: () => this.seat.offline,

@@ -102,11 +102,14 @@ describe("the beginning of an attempt", () => {
     expect(second).toMatchObject({ attempts: 2, mark: { at: later, attempt: 2, first: false }, sentAt: T0 });
   });
 
-  it("notes the server's clock until the first doubt", () => {
+  it("notes the server's clock at the first sending of its key, counted back by ours where it was learnt later", () => {
     const first = begin(claim(stored()), T0, { serverAt: 1000 });
     expect(first.serverSince).toBe(1000);
     const certain = answer(first, verdicts.retryCertain);
-    expect(begin(claim(certain, later), later, { serverAt: 2000 }).serverSince).toBe(2000);
+    expect(begin(claim(certain, later), later, { serverAt: 2000 }).serverSince).toBe(1000);
+    const unknown = answer(begin(claim(stored()), T0), verdicts.retryCertain);
+    const learnt = begin(claim(unknown, later), later, { serverAt: later + 500 });
+    expect(learnt.serverSince).toBe(T0 + 500);
     const doubtful = answer(first, verdicts.retryUncertain);
     expect(begin(claim(doubtful, later), later, { serverAt: 2000 }).serverSince).toBe(1000);
   });

@@ -105,6 +105,11 @@ describe("what the answer's headers and codes add", () => {
     ],
     ["F42 409 in progress, as a URN", signal(409, { type: "urn:problem:request_in_progress" }), retry(false)],
     ["F42 409 of another kind", signal(409, { error: "insufficient_funds" }), retry(false, { conflict: true })],
+    ["400 in progress, of a request", signal(400, { code: "request_in_progress" }), retry(false)],
+    ["403 in progress, of a key", signal(403, { code: "idempotency_key_in_progress" }), retry(false)],
+    ["422 in progress, of a key", signal(422, { error: { code: "idempotency-key-in-use" } }), retry(false)],
+    ["429 in progress, of a key", signal(429, { error: "idempotency_key_in_use" }), retry(false)],
+    ["400 in progress, of whatever", signal(400, { error: "in_progress" }), refused],
     ["422 reused", signal(422, { error: "idempotency_key_reused_with_different_body" }), misused("key_reused")],
     [
       "422 reused, as a problem's type",

@@ -51,6 +51,14 @@ describe("F44 the end of a key's window", () => {
       attempted(stored({}, { mint: "never" }), verdicts.retryCertain),
       END,
     ],
+    ["refused for certain at T0, under way since", started(attempted(stored(), verdicts.retryCertain), T0 + HOUR), END],
+    [
+      "refused for certain at T0, in doubt since",
+      answer(started(attempted(stored(), verdicts.retryCertain), T0 + HOUR), verdicts.retryUncertain, {
+        at: T0 + HOUR,
+      }),
+      END,
+    ],
     ["a caller's own key, never sent", stored({}, { mint: "never" }), undefined],
   ])("%s", (_, record, end) => {
     expect(windowEnd(record)).toBe(end);
