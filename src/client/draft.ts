@@ -3,6 +3,7 @@ import { toMs } from "../core/durations.js";
 import type { WholeRecord } from "../core/fields.js";
 import { checkKey, deriveKey, mintUuid, renderKey } from "../core/key.js";
 import { type Beginning, newRecord } from "../core/new-record.js";
+import { readerNameOf } from "../core/profile.js";
 import type { Random } from "../core/random.js";
 import type { StoredRequest, Wire } from "../core/record.js";
 import { MisuseError } from "../errors.js";
@@ -144,6 +145,7 @@ export function createRecord(draft: Draft, now: number, random: Random, tracepar
       redirect: draft.place.place === "query" ? "manual" : draft.redirect,
       dedupes,
       firstSent: operation.profile?.firstSentHeader?.toLowerCase(),
+      profile: readerNameOf(operation.profile),
     },
     deadline: draft.deadline === undefined ? undefined : now + draft.deadline,
     traceparent,

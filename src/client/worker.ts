@@ -9,6 +9,7 @@ import { deliver } from "./delivery.js";
 import type { Diagnosis } from "./diagnosis.js";
 import type { Discovery } from "./discovery.js";
 import { type ExchangeParts, exchange } from "./exchange.js";
+import { ForeignNotice, isForeign } from "./foreign.js";
 import type { Gate } from "./gate.js";
 import { LEASE } from "./leases.js";
 import type { Observers } from "./observers.js";
@@ -52,6 +53,7 @@ export class Worker {
   /** The ids of the attempts. */
   readonly #underWay = new Set<string>();
   readonly #deadlines: Deadlines;
+  readonly #foreign: ForeignNotice;
   #closed = false;
   /** Whether nobody may work on this one yet: it is not known whether it was recorded, and its caller was told so. */
   isWithheld: (id: string) => boolean = () => false;
@@ -62,6 +64,7 @@ export class Worker {
     this.#parts = parts;
     this.#sleepers = new Sleepers(parts.options.clock, parts.platform);
     this.#deadlines = new Deadlines(parts.options.clock);
+    this.#foreign = new ForeignNotice(parts.options);
     parts.leases.onRelief = () => {
       this.#sleepers.wakeAll();
       this.onProgress();
@@ -106,7 +109,7 @@ export class Worker {
     const at = options.clock.now();
     // The claim may have waited for its turn, and another have been quicker: it holds it, or has put it off since.
     const isPutOff = record.state === "pending" && !record.lease && !isDue(record, at);
-    if (this.closed || this.#isTaken(record.id) || isHeld(record, at) || isPutOff) return record;
+    if (this.closed || this.#isTaken(record) || isHeld(record, at) || isPutOff) return record;
     const serverAt = this.serverTime(record);
     const hook = this.operationOf(record).hooked;
     const claim = { type: "claim", at, serverAt, holder: holder.id, length: LEASE, hook } as const;
@@ -116,8 +119,10 @@ export class Worker {
   }
 
   /** An attempt is under way here, whatever its lease says (a clock that jumps forward ends them all), or none may be. */
-  #isTaken(id: string): boolean {
-    return this.isUnderWay(id) || this.isWithheld(id);
+  #isTaken(record: OperationRecord): boolean {
+    const foreign = isForeign(record, this.operationOf(record));
+    if (foreign) this.#foreign.tell(record);
+    return foreign || this.isUnderWay(record.id) || this.isWithheld(record.id);
   }
 
   /** Its attempt is being made here, or made ready. */
@@ -231,7 +236,7 @@ export class Worker {
       const isOurs = standing.lease?.holder === holder.id;
       if (isOurs || (await leases.relieve()) === 0) return standing;
     }
-    if (this.#isTaken(id)) {
+    if (this.#isTaken(standing)) {
       await this.#sleep(RECHECK, id);
       return standing;
     }
@@ -360,9 +365,12 @@ export class Worker {
     return this.#parts.origins.serverTime(origin, this.#parts.options.clock.now());
   }
 
-  operationOf({ name }: Pick<OperationRecord, "name">): ResolvedOperation {
+  operationOf(record: Pick<OperationRecord, "name"> & Partial<Pick<OperationRecord, "wire">>): ResolvedOperation {
     const { operations, undeclared } = this.#parts.options;
-    return operations.get(name) ?? undeclared(name);
+    const { name, wire } = record;
+    const own = operations.get(name) ?? undeclared(name);
+    // Whose hooks it is owed to is not known here.
+    return wire && isForeign({ wire }, own) ? { ...own, declared: false, hooked: true } : own;
   }
 
   readonly #mint: Mint = (version) => {

@@ -113,6 +113,11 @@ export function termsOf(profile: Profile | undefined, method: string, url: strin
   };
 }
 
+/** The name of a profile without which an answer, or an unknown outcome, would be taken for something else. */
+export function readerNameOf(profile: Profile | undefined): string | undefined {
+  return (profile?.read ?? profile?.lookUp ?? profile?.reconcile ?? profile?.replayHeaders) && profile?.name;
+}
+
 /** Where the key of a profile travels. */
 export function placeOf(profile: Profile | undefined): Pick<Wire, "place" | "name"> {
   if (profile?.bodyField !== undefined) return { place: "body", name: profile.bodyField };

@@ -87,6 +87,8 @@ export interface Wire {
   readonly dedupes: boolean;
   /** The header (lower case) that tells when the key was first sent. */
   readonly firstSent?: string | undefined;
+  /** The name of the profile that its answers are read by. Only a program that has it works on the record. */
+  readonly profile?: string | undefined;
 }
 
 /** Who is working on the operation, and until when. */

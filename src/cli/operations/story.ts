@@ -44,6 +44,7 @@ export function story(
     ["lane", record.lane && `${record.lane}${record.parked ? ", behind another" : ""}`],
     ["request", `${request.method} ${request.url}${sizeOf(request.body, request.contentType)}`],
     ["key", keyOf(record)],
+    ["profile", record.wire.profile && `${record.wire.profile}: only a program that has it works on it`],
     ["recorded", moment(record.createdAt, now)],
     ["first sent", record.sentAt === undefined ? "never" : moment(record.sentAt, now)],
     ["may have been applied", appliedOf(record, now)],
