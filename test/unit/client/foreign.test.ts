@@ -1,7 +1,7 @@
 /** Programs with different profiles over one store: an answer is read by the profile that it was recorded under, or not at all. */
 
 import { type Finding, PendingError, post, wrapFetch } from "samekey";
-import { defineProfile, type Profile, stripe, yookassa } from "samekey/profiles";
+import { defineProfile, stripe, yookassa } from "samekey/profiles";
 import { memoryStore } from "samekey/stores/memory";
 import { createVirtualClock } from "samekey/testing";
 import { describe, expect, test } from "vitest";
@@ -33,19 +33,20 @@ function slowServer(header: string, first: () => Response, times = 1) {
   return { fetch, seen };
 }
 
-function world(profile: Profile, first: () => Response, times?: number) {
+function world(profile: ReturnType<typeof defineProfile>, first: () => Response, times?: number) {
   const browser = createBrowser();
   const server = slowServer(profile.header ?? "idempotency-key", first, times);
   const log: LogEntry[] = [];
   const tell = (entry: LogEntry): void => void log.push(entry);
-  const owner = () => browser.open({ fetch: server.fetch, operations: { charge: post("/charges", { profile }) } });
+  const owner = () =>
+    browser.open({ fetch: server.fetch, operations: { charge: post<object>("/charges", { profile }) } });
   const other = () =>
     browser.open({ fetch: server.fetch, log: tell, operations: { other: post("/other", { wait: "1m" }) } });
   const renamed = (settled?: () => void) =>
     browser.open({
       fetch: server.fetch,
       log: tell,
-      operations: { charge: post("/charges", { profile: stripe, wait: "1m", settled }) },
+      operations: { charge: post<object>("/charges", { profile: stripe, wait: "1m", settled }) },
     });
   return { ...browser, ...server, log, owner, other, renamed };
 }
