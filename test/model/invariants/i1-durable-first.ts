@@ -21,17 +21,22 @@ export const durableFirst: Invariant = {
   says: "no byte goes on the wire before its key, its bytes and the mark are synced; what could not be recorded is not sent",
   watch: (facts) => {
     let unrecorded: Unrecorded[] = [];
-    /** Who recorded what stands under an id. */
-    const makers = new Map<string, string>();
+    /** Who recorded what stands under an id, and how many calls there had been. */
+    const makers = new Map<string, { readonly who: string; readonly calls: number }>();
+    /** By the call's number: how many there had been before it. */
+    const calls = new Map<number, number>();
     /** Since when the store answers. */
     let answers = 0;
     return (event) => {
       if (event.what === "fault") answers = Math.max(answers, event.fate === "stalled" ? event.at + STALL : event.at);
-      if (event.what === "write" && !event.before) makers.set(event.id, event.who);
+      if (event.what === "action") calls.set(event.n, calls.size);
+      if (event.what === "write" && !event.before) makers.set(event.id, { who: event.who, calls: calls.size });
       if (event.what === "told" && event.answer.startsWith("StoreError") && event.action.do === "operate" && event.id) {
         const { who, id, at, action } = event;
-        // Under an id that the caller gave another may have recorded it.
-        if ((makers.get(id) ?? who) === who) unrecorded.push({ who, id, ref: action.ref, at });
+        // Under an id that the caller gave another may have recorded it, or an earlier call.
+        const maker = makers.get(id);
+        const isOther = maker && (maker.who !== who || maker.calls <= (calls.get(event.n) ?? 0));
+        if (!isOther) unrecorded.push({ who, id, ref: action.ref, at });
       }
       unrecorded = unrecorded.filter((one) => !isExcused(one, event, answers));
       if (event.what !== "fetch") return undefined;
