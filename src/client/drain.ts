@@ -128,13 +128,13 @@ export class Drain {
     let isCounted = whose === undefined;
     try {
       if (whose === undefined) return report;
-      const until = options.clock.now() + request.wait;
       const work = async (ending: Ending): Promise<void> => {
         await this.#welcome(whose);
         await recount();
         // Nobody waits any more: what it would begin now nobody asked for.
         if (ending.over) return;
-        await this.#errand(request, until);
+        // An open store may have told the time.
+        await this.#errand(request, options.clock.now() + request.wait);
         await recount();
       };
       await waiting.until(work, request.signal, request.wait, () => over);

@@ -56,6 +56,7 @@ export async function exchange(
   const { clock } = options;
   const startedAt = clock.now();
   const lives = journal.livesOf(record.id);
+  const hints = lives.find(({ draft }) => draft?.hints)?.draft?.hints;
   let result: AttemptResult;
   try {
     result = await attempt(record, {
@@ -65,11 +66,12 @@ export async function exchange(
       clock,
       deadline: (ms, late) => deadlines.set(ms, late),
       seesRedirects: platform.seesRedirects,
-      provesUnsent: (error) => platform.provesUnsent(error, options.hasForeignFetch),
+      // A dispatcher of the call's may send again by itself.
+      provesUnsent: (error) => platform.provesUnsent(error, options.hasForeignFetch || hasDispatcher(hints)),
       baseOrigin: parts.baseOrigin(),
       traced: scope?.headers,
       transient: transientOf(record, lives),
-      hints: lives.find(({ draft }) => draft?.hints)?.draft?.hints,
+      hints,
       mayBeSent: ({ owner }) =>
         !isClosed() &&
         !controller.signal.aborted &&
@@ -90,4 +92,9 @@ export async function exchange(
 /** Headers of the call that are not kept. They are its owner's, and not for whoever has adopted the operation. */
 function transientOf({ owner }: OperationRecord, lives: readonly Live[]): Headers | undefined {
   return lives.find(({ draft }) => draft?.transient && draft.owner === owner)?.draft?.transient;
+}
+
+/** As Node's fetch takes one: a proxy, an agent, or what retries. */
+function hasDispatcher(hints: RequestInit | undefined): boolean {
+  return (hints as { readonly dispatcher?: unknown } | undefined)?.dispatcher !== undefined;
 }

@@ -128,6 +128,8 @@ export class Recorder {
     if (!draft) bad("`tx` is for recording a new operation; this one was attached to");
     if (typeof tx?.query !== "function") bad("`tx` has no method `query(text, values)`");
     this.#check(draft);
+    // An open store may tell the time, from which a deadline counts.
+    await journal.open();
     const fresh = this.#record(live, draft);
     const { record, joined } = await journal.insertWithin(tx, fresh, this.#parts.options);
     if (joined) await this.#compare(draft, record, joined);

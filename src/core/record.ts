@@ -177,7 +177,7 @@ export interface OperationRecord {
   readonly sentAt?: number | undefined;
   /** Start of the first attempt that may have been applied. */
   readonly uncertainSince?: number | undefined;
-  /** The server's clock at `uncertainSince`, where a speaking answer had told it. */
+  /** The server's clock at `sentAt`, where a speaking answer has told it. */
   readonly serverSince?: number | undefined;
   /** Since when the server has answered with an unexplained 409. */
   readonly conflictSince?: number | undefined;

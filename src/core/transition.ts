@@ -90,16 +90,17 @@ function begin(record: OperationRecord, event: EventOf<"begin">): OperationRecor
     attempts: attempt,
     mark: { at: event.at, attempt, first: fresh.sentAt === undefined },
     sentAt: fresh.sentAt ?? event.at,
-    serverSince: serverSince(fresh, event),
+    serverSince: firstSentThere(fresh, event),
   });
 }
 
 /** When its key was first sent, by the server's clock, as far as that is known. */
-function serverSince(record: OperationRecord, { at, serverAt }: EventOf<"begin">): number | undefined {
-  const { sentAt, serverSince } = record;
-  if (serverSince !== undefined && sentAt !== undefined) return serverSince;
-  if (isUncertain(record)) return undefined;
-  return serverAt === undefined ? undefined : serverAt - Math.max(0, at - (sentAt ?? at));
+function firstSentThere(record: OperationRecord, { at, serverAt }: EventOf<"begin">): number | undefined {
+  const { sentAt = at, serverSince } = record;
+  if (serverSince !== undefined && record.sentAt !== undefined) return serverSince;
+  // A clock that was put back since then cannot tell how long ago that was.
+  if (isUncertain(record) || serverAt === undefined || at < sentAt) return undefined;
+  return serverAt - (at - sentAt);
 }
 
 /** The record with a key that the server cannot have forgotten by the time it answers. */

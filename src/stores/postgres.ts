@@ -68,7 +68,7 @@ class PostgresStore implements Store {
   }
 
   clock(own: Clock): Clock {
-    this.#time = new SharedClock(own);
+    this.#time ??= new SharedClock(own);
     return this.#time;
   }
 

@@ -61,8 +61,11 @@ function both(spans: Spans<unknown>, counts: Observer | undefined): Observer {
       return {
         ...traced,
         end: (ended) => {
-          counted?.end(ended);
-          traced.end(ended);
+          try {
+            counted?.end(ended);
+          } finally {
+            traced.end(ended);
+          }
         },
       };
     },

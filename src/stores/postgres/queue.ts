@@ -46,6 +46,8 @@ export class Queue {
   readonly #time: SharedClock | undefined;
   readonly #statements: Statements;
   #jobs: Job[] = [];
+  /** The batch under way. */
+  #committing: Promise<void> | undefined;
   #draining: Promise<void> | undefined;
   readonly #pausing = new Set<Promise<void>>();
   /** New records that wait for the next try of the first of them, by lane: those called later must not overtake it. */
@@ -98,7 +100,8 @@ export class Queue {
   async #drain(): Promise<void> {
     do {
       await turn();
-      await this.#commit(this.#jobs.splice(0, BATCH));
+      this.#committing = this.#commit(this.#jobs.splice(0, BATCH));
+      await this.#committing;
       if (this.#untilFold <= 0) await this.#fold();
     } while (this.#jobs.length > 0);
     this.#draining = undefined;
@@ -135,7 +138,9 @@ export class Queue {
     const lane = laneOf(job.work);
     const waiting = [job];
     if (lane !== undefined) this.#behind.set(lane, waiting);
-    const pausing = this.#clock.sleep(wait).then(() => {
+    const pausing = this.#clock.sleep(wait).then(async () => {
+      // One of its lane may still be met in the batch, and has to stay behind it.
+      await this.#committing;
       this.#pausing.delete(pausing);
       if (lane !== undefined) this.#behind.delete(lane);
       this.#jobs.unshift(...waiting);

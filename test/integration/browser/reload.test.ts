@@ -96,6 +96,8 @@ test("what was answered before the reload is answered from the store, and nothin
   const { site, shop } = setting;
   const page = await shop();
   const { key } = await send(page, "cart-9");
+  // A success is told while it is still being written down.
+  await eventually(() => page.evaluate(() => app.sdk.counts())).toMatchObject({ succeeded: 1 });
   await page.reload();
   await open(page);
   expect(await send(page, "cart-9")).toEqual({ key, source: "store", data: { id: "1" } });

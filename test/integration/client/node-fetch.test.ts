@@ -112,6 +112,21 @@ describe("what is thrown is judged by where", () => {
     expect(outcome).toMatchObject({ state: "unresolved", error: { code: "attempts" } });
   });
 
+  test("F37 nor does a dispatcher that the call brings prove anything: it may send again by itself", async () => {
+    const refusing = {
+      dispatch: (_: unknown, handler: { onError(error: Error): void }) => {
+        handler.onError(Object.assign(new Error("refused"), { code: "ECONNREFUSED" }));
+        return true;
+      },
+    };
+    const store = memoryStore();
+    const sdk = open("http://127.0.0.1:4321", store, { retry: { attempts: 1 } });
+    const call = { method: "DELETE", dispatcher: refusing } as RequestInit;
+    await sdk.fetch("http://127.0.0.1:4321/transfers/1", call).catch(() => {});
+    const [record] = await store.page({});
+    expect(record).toMatchObject({ state: "unresolved", history: [{ cause: "TypeError ECONNREFUSED" }] });
+  });
+
   test("an error that is its own cause, or will not be looked at, is uncertain", async () => {
     const circle = new TypeError("fetch failed");
     circle.cause = circle;

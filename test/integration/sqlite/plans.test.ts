@@ -48,7 +48,11 @@ const listening = (statements: Set<string>) => (path: string) => {
 
 test("no statement goes through a table, sorts one, or goes through what others own", async () => {
   const all = await plans();
-  const bad = [...all].filter(([, plan]) => /\bSCAN (o|operations|requests|responses|counts)\b|TEMP B-TREE/.test(plan));
+  // What asks for no rows asks whether there are such columns.
+  const bad = [...all].filter(
+    ([sql, plan]) =>
+      !sql.endsWith("limit 0") && /\bSCAN (o|operations|requests|responses|counts)\b|TEMP B-TREE/.test(plan),
+  );
   expect(Object.fromEntries(bad)).toEqual({});
   const foreign = [...all].filter(([sql, plan]) => /[ .]owner = \?/.test(sql) && /_of_all\b/.test(plan));
   expect(Object.fromEntries(foreign)).toEqual({});
