@@ -1,5 +1,5 @@
 import { isTimely } from "../core/moves.js";
-import type { OperationRecord } from "../core/record.js";
+import { type OperationRecord, windowMargin } from "../core/record.js";
 import type { Mint } from "../core/transition.js";
 import { type AttemptResult, attempt } from "./attempt.js";
 import type { Deadlines } from "./deadlines.js";
@@ -83,7 +83,10 @@ export async function exchange(
   } catch (error) {
     result = { signal: { kind: "thrown" }, health: "unknown", error };
   }
-  if (result.serverDate !== undefined) origins.learnClock(record.origin, result.serverDate, clock.now());
+  const endedAt = clock.now();
+  // The server's clock was read at some time in between: one that errs by more than half the margin bounds no window.
+  const isClose = 2 * Math.abs(endedAt - startedAt) <= windowMargin(record.wire.retention);
+  if (isClose && result.serverDate !== undefined) origins.learnClock(record.origin, result.serverDate, endedAt);
   const waiting = journal.livesOf(record.id).some((live) => live.waiting > 0);
   const event = eventOf(record, operation, result, options, { startedAt, serverAt: serverTime(), mint, waiting });
   return { result, event, ended: { ...event.entry, replayed: result.response?.replayed ?? false } };

@@ -25,18 +25,23 @@ export const durableFirst: Invariant = {
     const makers = new Map<string, { readonly who: string; readonly calls: number }>();
     /** By the call's number: how many there had been before it. */
     const calls = new Map<number, number>();
+    /** By the number of a call that waits for its answer: what it is called in the program. */
+    const open = new Map<number, string>();
     /** Since when the store answers. */
     let answers = 0;
     return (event) => {
       if (event.what === "fault") answers = Math.max(answers, event.fate === "stalled" ? event.at + STALL : event.at);
       if (event.what === "action") calls.set(event.n, calls.size);
+      if (event.what === "action" && "ref" in event.action) open.set(event.n, event.action.ref);
+      if (event.what === "told") open.delete(event.n);
       if (event.what === "write" && !event.before) makers.set(event.id, { who: event.who, calls: calls.size });
       if (event.what === "told" && event.answer.startsWith("StoreError") && event.action.do === "operate" && event.id) {
         const { who, id, at, action } = event;
-        // Under an id that the caller gave another may have recorded it, or an earlier call.
+        // Under an id that the caller gave another may have recorded it, or an earlier call, or one that is still at it does.
+        const isAskedFor = [...open.values()].includes(action.ref);
         const maker = makers.get(id);
         const isOther = maker && (maker.who !== who || maker.calls <= (calls.get(event.n) ?? 0));
-        if (!isOther) unrecorded.push({ who, id, ref: action.ref, at });
+        if (!isOther && !isAskedFor) unrecorded.push({ who, id, ref: action.ref, at });
       }
       unrecorded = unrecorded.filter((one) => !isExcused(one, event, answers));
       if (event.what !== "fetch") return undefined;

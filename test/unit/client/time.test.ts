@@ -372,3 +372,16 @@ describe("a clock that jumps", () => {
     expect(app.clock.steady.now() - at).toBe(9000);
   });
 });
+
+test("an answer that took longer than half the margin of a window tells nothing of the server's clock", async () => {
+  const transfer = post<{ amount: number }>("/transfers", { retention: "10m", attemptTimeout: "2m" });
+  const app = createTestSdk({ operations: { transfer } });
+  const sent = async () => {
+    const { id } = await app.until(app.sdk.operation("transfer", { amount: 1 }).send());
+    return app.store.get(id);
+  };
+  app.server.script(delay("40s"));
+  await sent();
+  expect(await sent()).toMatchObject({ state: "succeeded", serverSince: undefined });
+  expect(await sent()).toMatchObject({ state: "succeeded", serverSince: expect.any(Number) });
+});
