@@ -242,7 +242,8 @@ class SamekeySdk {
   }
 
   async signOut(options: { readonly purge?: boolean | undefined } = {}): Promise<void> {
-    const owner = this.#owners.present();
+    // Who has signed out before may have been acted for since, by calls that name him.
+    const owner = this.#owners.present() ?? this.#owners.asked();
     if (owner === undefined) {
       // Silence would leave the records of whoever was signed in before.
       if (options.purge)

@@ -327,6 +327,20 @@ describe("signOut", () => {
   });
 });
 
+test("F54 a second sign-out of one owner ends what was begun for him by name after the first", async () => {
+  const { owner } = createSession("ada");
+  const app = createTestSdk({ operations, owner });
+  await app.until(app.sdk.signOut());
+  app.server.script(delay("10s"));
+  const sending = fate(app.sdk.operation("transfer", { amount: 1 }, { owner: "ada" }).send());
+  await app.advance(1_000);
+  expect(app.server.calls).toHaveLength(1);
+  await app.until(app.sdk.signOut());
+  expect(await app.until(sending)).toMatchObject({ code: "blocked" });
+  await app.advance(60_000);
+  expect(app.server.calls).toHaveLength(1);
+});
+
 describe("purge", () => {
   test("leaves what another owner adopts while it runs", async () => {
     const watched = createWatchedStore();
