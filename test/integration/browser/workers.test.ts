@@ -74,7 +74,8 @@ test("four tabs and a service worker, 100 operations: one attempt of each at onc
   const [first, ...others] = await Promise.all(waiting);
   expect(new Set(first).size).toBe(100);
   for (const other of others) expect(other).toEqual(first);
-  expect(await report).toMatchObject({ rejected: 0, blocked: 0, unresolved: 0, remaining: 0 });
+  // It ends when all that is left is held by others.
+  expect(await report).toMatchObject({ rejected: 0, blocked: 0, unresolved: 0 });
   expect(await page.evaluate(() => app.sdk.counts())).toEqual({ succeeded: 100 });
   expect(most()).toBe(1);
   expect(site.arrivals).toHaveLength(100);
