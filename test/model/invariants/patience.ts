@@ -25,7 +25,12 @@ export const notTooSoon: Invariant = {
         return undefined;
       if (forgotten.has(after.key)) return undefined;
       const { retention } = after.wire;
-      const elapsed = at - ((after.uncertainSince ?? 0) - START);
+      // The server may have known the key since an attempt that was refused for certain.
+      const since = Math.min(
+        after.sentAt ?? Number.POSITIVE_INFINITY,
+        after.uncertainSince ?? Number.POSITIVE_INFINITY,
+      );
+      const elapsed = at - (since - START);
       // Half of what is left is not waited for.
       const isOver = 2 * elapsed + BLUR + (asked.get(after.key) ?? 0) >= retention - windowMargin(retention);
       return isOver ? undefined : `${after.id} is given up ${elapsed} ms after its first attempt`;
