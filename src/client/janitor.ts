@@ -9,7 +9,9 @@ import type { Platform } from "./platform-port.js";
 const STEP = 32;
 /** Between two steps of a long pruning, so that others who write to the store get their turn, in milliseconds. */
 export const PAUSE = 5;
-const EVERY = 3_600_000;
+/** The longest and the shortest time between two goings-through, in milliseconds. */
+const SELDOM = 3_600_000;
+const OFTEN = 1_000;
 
 /** What pruning is done with. */
 export interface PruneParts {
@@ -53,16 +55,19 @@ export async function prune(
 /** Prunes now and then, a step at a time: between two of them whoever drives looks for work. */
 export class Janitor {
   readonly #parts: PruneParts;
+  /** Where little is kept, what is past its time must not pile up to many times that, in milliseconds. */
+  readonly #every: number;
   #pass: Pass | undefined;
   #since: number | undefined;
 
   constructor(parts: PruneParts) {
     this.#parts = parts;
+    this.#every = Math.min(SELDOM, Math.max(OFTEN, parts.options.keepFor / 4));
   }
 
   /** Makes a step if it is time for one; answers whether there is more to do. */
   async tidy(now: number): Promise<boolean> {
-    if (!this.#pass && this.#since !== undefined && Math.abs(now - this.#since) < EVERY) return false;
+    if (!this.#pass && this.#since !== undefined && Math.abs(now - this.#since) < this.#every) return false;
     const pass = this.#pass ?? begin();
     this.#since = now;
     this.#pass = undefined;
@@ -74,7 +79,7 @@ export class Janitor {
   /** As `tidy`, for those who are never idle: only once it has waited for its time to come round again. */
   async hurry(now: number): Promise<void> {
     this.#since ??= now;
-    if (this.#pass || Math.abs(now - this.#since) >= 2 * EVERY) await this.tidy(now);
+    if (this.#pass || Math.abs(now - this.#since) >= 2 * this.#every) await this.tidy(now);
   }
 }
 

@@ -24,8 +24,8 @@ const sdk = createSdk({
   retention: "24h",
   store: sqliteStore({ path }),
   // So short that what is done leaves the file within the run.
-  keepFor: "20s",
-  rememberIntents: "40s",
+  keepFor: "10s",
+  rememberIntents: "20s",
   concurrency: LINES,
   attemptTimeout: "1s",
   retry: { base: "20ms", cap: "500ms", backgroundCap: "500ms" },

@@ -54,6 +54,7 @@ const types: Record<string, string> = { html: "text/html", js: "text/javascript"
 /** The files at one origin, with an API that remembers keys beside them. */
 async function open(files: ReadonlyMap<string, string>) {
   const api = createMockServer({ baseUrl: "http://api.test" });
+  let isDown = false;
   let scripts: ReadonlyMap<string, string> = new Map();
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
     const { method = "GET", url = "/", headers } = request;
@@ -63,6 +64,7 @@ async function open(files: ReadonlyMap<string, string>) {
       response.writeHead(body === undefined ? 404 : 200, { "content-type": types[name.split(".").pop() ?? ""] ?? "" });
       return void response.end(body);
     }
+    if (isDown) return void request.destroy();
     const answer = await api.fetch(`${api.baseUrl}${url}`, {
       method,
       headers: headers as Record<string, string>,
@@ -82,7 +84,12 @@ async function open(files: ReadonlyMap<string, string>) {
     await context.close();
     expect(problems).toEqual([]);
   });
-  return { api, context, url: site.url };
+  /** A worker, and a page that is just closing, may still reach a server while its pages are told that they are offline. */
+  const setOffline = async (offline: boolean): Promise<void> => {
+    isDown = offline;
+    await context.setOffline(offline);
+  };
+  return { api, context, setOffline, url: site.url };
 }
 
 /** A page whose service worker is at work. */
@@ -107,11 +114,11 @@ async function sync(context: BrowserContext, origin: string, tag: string): Promi
 }
 
 test("the app of docs/recipes/offline-app.md starts and records offline, and the worker sends what a closed page left", async () => {
-  const { api, context, url } = await open(filesOf("docs/recipes/offline-app.md"));
+  const { api, context, setOffline, url } = await open(filesOf("docs/recipes/offline-app.md"));
   const page = await visit(context, url);
   await page.reload(); // from now on the worker answers for the page
 
-  await context.setOffline(true);
+  await setOffline(true);
   await page.reload();
   for (const text of ["buy milk", "and bread"]) {
     await page.fill("input", text);
@@ -122,7 +129,7 @@ test("the app of docs/recipes/offline-app.md starts and records offline, and the
   await page.close();
   expect(api.requests).toEqual([]);
 
-  await context.setOffline(false);
+  await setOffline(false);
   await sync(context, url, "samekey:notes");
   await vi.waitFor(() => expect(api.effects.length).toBe(2), soon);
   expect(api.effects.map(({ body }) => body)).toEqual([{ text: "buy milk" }, { text: "and bread" }]);

@@ -143,23 +143,26 @@ describe("pruning", () => {
     expect(after.map(({ rev }) => rev)).toEqual(before.map(({ rev }) => rev + 1));
   });
 
-  test("who is never idle prunes all the same, once it is overdue", async () => {
+  test.each([
+    ["an hour", 30 * 86_400_000, 3_600_000],
+    ["a quarter of what is kept, where that is less", 20_000, 5_000],
+    ["a second, if nothing is kept at all", 0, 1_000],
+  ])("who is never idle prunes all the same, once it is overdue by %s", async (_, keepFor, every) => {
     const { app, store } = await over(40);
     const { clock } = createBrowser();
     let now = clock.now();
-    const times = { keepFor: 1, rememberIntents: 1, clock: { now: () => now + 1e12, sleep: clock.sleep } };
     const janitor = new Janitor({
       journal: { open: async () => store.store, update: store.store.update },
-      options: times,
+      options: { keepFor, rememberIntents: 1, clock: { now: () => now + 1e12, sleep: clock.sleep } },
       platform: { digest: async () => "fnv:0" },
     });
     const left = async () => (await app.sdk.counts()).succeeded ?? 0;
-    for (const hours of [0, 1, 0.5]) {
-      now += hours * 3_600_000;
+    for (const later of [0, 1, 0.5]) {
+      now += later * every;
       await janitor.hurry(now);
       expect(await left()).toBe(40);
     }
-    now += 3_600_000;
+    now += every;
     await janitor.hurry(now);
     expect(await left()).toBeLessThan(40);
     while ((await left()) > 0) await janitor.hurry(now);
