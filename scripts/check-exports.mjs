@@ -26,7 +26,7 @@ const targets = [expectedExports, expectedBin].flatMap((paths) =>
 );
 const missing = targets.filter((target) => !existsSync(new URL(`../${target}`, import.meta.url)));
 if (missing.length > 0) {
-  console.error(`not built: ${missing.join(", ")}`);
+  console.error(`not built (npm run build): ${missing.join(", ")}`);
   process.exit(1);
 }
 console.log(`${Object.keys(expectedExports).length - 1} entries, ${targets.length} files`);

@@ -342,6 +342,12 @@ export class RejectedError<Data = unknown> extends SamekeyError<RejectedCode, Da
 /** It may or may not have been applied, and samekey has stopped: reconcile. */
 export class UnknownOutcomeError<Data = unknown> extends SamekeyError<UnknownOutcomeCode, Data> {
   static override readonly kind = "UnknownOutcomeError";
+  declare readonly id: string;
+  declare readonly key: string;
+  declare readonly record: ErrorRecord;
+  constructor(code: UnknownOutcomeCode, details: ErrorDetails<Data> & { readonly record: ErrorRecord }) {
+    super(code, details);
+  }
 }
 
 /** The operation is alive; only the waiting ended. */

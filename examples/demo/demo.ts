@@ -85,11 +85,10 @@ async function main(): Promise<boolean> {
     signal,
     onProgress: () => {
       const { size } = life.settled;
-      const happened = `${life.kills + bank.kills} kills · ${bank.outages} crashes of a shard`;
-      const attempts = weather.attempts + inside.attempts;
+      const happened = `${life.kills} kills · ${bank.kills} of the server · ${bank.outages} of a shard`;
       line.update(
         size / transfers.length,
-        `${size} of ${transfers.length} transfers · ${happened} · ${attempts} attempts`,
+        `${size} of ${transfers.length} transfers · ${happened} · ${weather.attempts} attempts`,
       );
       troubles.update(size);
     },

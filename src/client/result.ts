@@ -136,7 +136,7 @@ export async function readError(
   schema?: StandardSchemaV1,
 ): Promise<MisuseError | RejectedError | UnknownOutcomeError | PendingError | CanceledError | undefined> {
   const { code, response } = record;
-  const details: ErrorDetails = { record };
+  const details: ErrorDetails & { readonly record: OperationRecord } = { record };
   if (response) {
     const raw = tryParse(response);
     const { issues, value } = await check(schema, raw);

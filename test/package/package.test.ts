@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
-import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -20,6 +21,16 @@ describe("the packed tarball", () => {
     const files = readdirSync(join(consumer, "node_modules/samekey"));
     expect(files.filter((file) => !allowed.test(file) && file !== "node_modules")).toEqual([]);
     expect(files).toContain("dist");
+  });
+
+  test("is not made from what is not built, or half", async () => {
+    const bare = mkdtempSync(join(tmpdir(), "samekey-unbuilt-"));
+    for (const name of ["package.json", "scripts", "src"])
+      cpSync(join(root, name), join(bare, name), { recursive: true });
+    cpSync(join(root, "dist/index.js"), join(bare, "dist/index.js"));
+    const packing = run("npm", ["pack", "--dry-run"], { cwd: bare });
+    await expect(packing).rejects.toThrow(/not built \(npm run build\): \.\/dist\/index\.d\.ts/);
+    rmSync(bare, { recursive: true });
   });
 
   test("brings its five runtime dependencies and no optional peer", () => {

@@ -10,6 +10,7 @@ const result = join(root, "dist/index.d.ts");
 
 export default function build(): void {
   if (existsSync(result) && newest() <= statSync(result).mtimeMs) return;
+  console.log("building dist; the first results come after it");
   execFileSync("npm", ["run", "--silent", "build"], { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
 }
 

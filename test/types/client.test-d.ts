@@ -115,6 +115,16 @@ describe("a call", () => {
   });
 });
 
+describe("an unknown outcome", () => {
+  test("has the id that reconcile takes, caught or as a value", async () => {
+    const outcome = await sdk.operation("ping").outcome();
+    if (outcome.state === "unresolved") await sdk.reconcile(outcome.error.id, "applied");
+    const caught = {} as UnknownOutcomeError;
+    expectTypeOf(caught.key).toEqualTypeOf<string>();
+    expectTypeOf(caught.record.attempts).toEqualTypeOf<number>();
+  });
+});
+
 describe("inference", () => {
   test("from generics", () => {
     const handle = sdk.operation("transfer", { src: 1, amount: 2 });

@@ -34,6 +34,11 @@ it("the demo keeps the promise", async () => {
   expect(output).toMatch(/^ +ledger entries .* +60$/m);
   expect(output).toMatch(/^ +duplicates +0$/m);
   expect(output).toMatch(/^ +lost +0$/m);
+  // What it told on the way counts the same things as the table.
+  const told = /^30 of 30 transfers · (\d+) kills · \d+ of the server · \d of a shard · (\d+) attempts$/m.exec(output);
+  for (const [i, row] of [/^ +kills .* (\d+)$/m, /^ +attempts +(\d+)$/m].entries()) {
+    expect(Number(told?.[i + 1])).toBeLessThanOrEqual(Number(row.exec(output)?.[1]));
+  }
   expect(code).toBe(0);
 });
 
