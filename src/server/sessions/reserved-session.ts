@@ -170,7 +170,7 @@ export class ReservedSession<C extends ReservedConnection> implements Session<C>
     statement.handler = async (one) => {
       await this.#caughtUp();
       if (this.#over || this.lost) one.reject(this.#over ? transactionOver() : closedError());
-      else if (controlsTransaction(one.strings[0])) one.reject(notTheirsToEnd());
+      else if (controlsTransaction(one.strings.join(" "))) one.reject(notTheirsToEnd());
       else {
         send(one);
         this.#watch.closed.catch((error) => one.reject(error));

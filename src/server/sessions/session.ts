@@ -89,9 +89,19 @@ const control = new RegExp(
   "i",
 );
 
-/** Whether a statement begins a transaction or ends the one that it runs in. Savepoints do neither. */
+/** What a `;` or a word means nothing in. A doubled quote makes two of one, which is the same here. */
+const opaque =
+  /\be'[^'\\]*(?:\\[\s\S][^'\\]*)*'|'[^']*'|"[^"]*"|(\$(?:[a-z_]\w*)?\$)[\s\S]*?\1|--[^\n]*|\/\*[\s\S]*?\*\//gi;
+
+/** Whether one of the statements begins a transaction or ends the one that it runs in. Savepoints do neither. */
 export function controlsTransaction(text: unknown): boolean {
-  return typeof text === "string" && control.test(text);
+  if (typeof text !== "string") return false;
+  if (control.test(text)) return true;
+  // Sent without parameters, there may be several.
+  if (!text.includes(";")) return false;
+  const bare = text.replace(opaque, " ");
+  // The END of a function in standard SQL is its own.
+  return !/\bbegin\s+atomic\b/i.test(bare) && bare.split(";").some((statement) => control.test(statement));
 }
 
 /** Whether a statement may do away with what is prepared on its connection, by itself or within another one. */

@@ -29,7 +29,15 @@ describe.each(ownConnections)("on $name, a handler's", (driver) => {
 
   afterAll(() => opened.end());
 
-  it.each(["BEGIN", "COMMIT", "ROLLBACK"])("%s is refused, and everything undone", async (statement) => {
+  it.each([
+    "BEGIN",
+    "COMMIT",
+    "ROLLBACK",
+    "SELECT 1; COMMIT",
+    ";COMMIT; BEGIN",
+    "SELECT 'it''s'; /* the end */ END;",
+    'SELECT $body$;$body$, E\'\\\';\', ";" FROM (SELECT 1 AS ";") t; ROLLBACK AND CHAIN',
+  ])("%s is refused, and everything undone", async (statement) => {
     const key = v7();
     const ending = engine.run(request(key), async (execution) => {
       await effectOn(opened)(execution);
@@ -51,6 +59,22 @@ describe.each(ownConnections)("on $name, a handler's", (driver) => {
     });
     await expect(failing).rejects.toThrow("later");
     expect(await fixture.effects(key)).toBe(0);
+  });
+
+  it.each([
+    "SELECT '; COMMIT'",
+    "SELECT $$; COMMIT; $$; SELECT 1 -- ; COMMIT",
+    "DO $$ BEGIN PERFORM 1; END $$; SELECT 1",
+    "CREATE FUNCTION pg_temp.two() RETURNS integer LANGUAGE sql BEGIN ATOMIC SELECT 1; SELECT 2; END",
+  ])("%s neither ends nor begins one", async (statement) => {
+    const key = v7();
+    const outcome = await engine.run(request(key), async (execution) => {
+      await effectOn(opened)(execution);
+      await opened.query(execution.tx, statement);
+      return created;
+    });
+    expect(outcome.kind).toBe("executed");
+    expect(await fixture.effects(key)).toBe(1);
   });
 
   it("savepoints are its own", async () => {
