@@ -12,10 +12,11 @@ export class Emitter {
 
   /** Calls any listener in that manner. */
   call(listener: () => void): void {
+    const failed = (cause: unknown): void => this.#log({ level: "error", message: "a listener failed", cause });
     try {
-      listener();
+      heard(listener(), failed);
     } catch (cause) {
-      this.#log({ level: "error", message: "a listener failed", cause });
+      failed(cause);
     }
   }
 
@@ -31,4 +32,10 @@ export class Emitter {
       this.call(() => (listener as (detail: SdkEvents[E]) => void)(detail));
     }
   }
+}
+
+/** One that is asynchronous is not waited for. Unheard, its rejection would end the process. */
+export function heard<T>(answer: T, failed: (cause: unknown) => void): T {
+  if (answer instanceof Promise) answer.catch(failed);
+  return answer;
 }

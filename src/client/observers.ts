@@ -1,5 +1,6 @@
 import type { OperationRecord } from "../core/record.js";
 import type { Store } from "../store.js";
+import { heard } from "./events.js";
 import type { Live } from "./live.js";
 import type {
   AttemptEnd,
@@ -36,11 +37,12 @@ export class Observers {
   }
 
   #safely<T>(work: () => T): T | undefined {
+    const failed = (cause: unknown): undefined =>
+      void this.#log({ level: "error", message: "telemetry failed", cause });
     try {
-      return work();
+      return heard(work(), failed);
     } catch (cause) {
-      this.#log({ level: "error", message: "telemetry failed", cause });
-      return undefined;
+      return failed(cause);
     }
   }
 
@@ -96,7 +98,8 @@ export class Observers {
     const watching = this.#all.flatMap(
       (observer, i) => this.#safely(() => observer.onAttempt?.({ record, call: calls?.[i], isBase })) ?? [],
     );
-    const made = await (watching.some(({ headers, run }) => headers || run) ? this.#scoped(watching, make) : make());
+    const isScoped = watching.some((one) => this.#safely(() => one.headers ?? one.run));
+    const made = await (isScoped ? this.#scoped(watching, make) : make());
     for (const one of watching) this.#safely(() => one.end(made.ended));
     return made;
   }
@@ -115,28 +118,29 @@ export class Observers {
   /** `work` within an observer's context: called once, whatever the observer does, and what it throws is passed on. */
   #nested<T>(observer: AttemptObserver, work: () => T): () => T {
     return () => {
-      let done: { readonly answer: T } | { readonly fault: unknown } | undefined;
+      let done: (() => T) | undefined;
+      let fault: unknown;
       const once = (): T => {
         try {
-          const answer = work();
-          done = { answer };
+          const answer = done ? done() : work();
+          done ??= () => answer;
           return answer;
-        } catch (fault) {
-          done = { fault };
-          throw fault;
+        } catch (error) {
+          fault = error;
+          done ??= () => {
+            throw error;
+          };
+          throw error;
         }
       };
-      try {
-        observer.run?.(once);
-      } catch (cause) {
-        if (!done || !("fault" in done))
-          this.#safely(() => {
-            throw cause;
-          });
-      }
-      if (!done) return work();
-      if ("fault" in done) throw done.fault;
-      return done.answer;
+      this.#safely(() => {
+        try {
+          heard(observer.run?.(once), () => {});
+        } catch (cause) {
+          if (cause !== fault) throw cause;
+        }
+      });
+      return once();
     };
   }
 }

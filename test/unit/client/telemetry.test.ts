@@ -54,4 +54,39 @@ describe("telemetry", () => {
     expect(app.server.effects).toHaveLength(1);
     expect(log).toHaveBeenCalledWith(expect.objectContaining({ message: "telemetry failed" }));
   });
+
+  it.each<[string, <T>(work: () => T) => unknown]>([
+    ["twice", (work) => [work(), work()]],
+    ["later", (work) => void queueMicrotask(work)],
+    ["in a promise of its own", async (work) => work()],
+  ])("sends an attempt once, although an observer calls it %s", async (_, run) => {
+    const telemetry = { join: () => ({ onAttempt: () => ({ run, end: () => {} }) }) } as unknown as Telemetry;
+    const app = createTestSdk({ operations, telemetry });
+    app.server.script(lose.response());
+    const result = await app.until(app.sdk.operation("transfer", { amount: 1 }).send());
+    expect(result).toMatchObject({ source: "replayed", attempts: 2 });
+    expect(app.server.requests).toHaveLength(2);
+  });
+
+  it("goes on although what an observer answers throws when it is looked at, or rejects", async () => {
+    const fault = async (): Promise<never> => {
+      throw new Error("away");
+    };
+    const unreadable = {
+      get headers(): never {
+        throw new Error("not to be read");
+      },
+      end: fault,
+    };
+    const log = vi.fn();
+    const parts = [
+      { join: () => ({ onCall: () => ({ end: fault }), onAttempt: () => unreadable, onClose: fault }) },
+      { join: () => ({ onCall: fault, onAttempt: fault }) },
+    ] as unknown as Telemetry[];
+    const app = createTestSdk({ operations, telemetry: parts, log });
+    await app.until(app.sdk.operation("transfer", { amount: 1 }).send());
+    await app.sdk.close();
+    expect(app.server.effects).toHaveLength(1);
+    expect(log).toHaveBeenCalledWith(expect.objectContaining({ message: "telemetry failed" }));
+  });
 });
