@@ -19,6 +19,7 @@ import type { Live } from "./live.js";
 import type { Observers } from "./observers.js";
 import type { ResolvedOptions } from "./options.js";
 import type { Channel, Message, Platform } from "./platform-port.js";
+import { isInUse } from "./store-uses.js";
 
 /** A store that can tell that the browser evicted what it held before. */
 interface Resettable {
@@ -47,6 +48,7 @@ export class Journal {
   #channel: Channel | undefined;
   #closed = false;
   #wasReset = false;
+  #isUser = false;
   /** Called when an owner signed out in another tab. */
   onSignOut: (owner: string) => void = () => {};
   /** Called when another tab has taken a lease. */
@@ -79,6 +81,7 @@ export class Journal {
     const { name, clock, seal, store } = this.#options;
     this.#store ??= this.#observers.store(sealedBy(seal, store ?? this.#platform.defaultStore()));
     await this.#store.open({ name, clock });
+    if (store && !this.#isUser) this.#isUser = isInUse(store, 1);
     this.#line();
     this.#noticeReset(this.#store);
     if (!this.#closed) this.#ready = this.#store;
@@ -248,7 +251,10 @@ export class Journal {
     this.#ready = undefined;
     this.#channel?.close();
     await this.#opening?.catch(() => {});
-    await this.#store?.close();
+    const { store } = this.#options;
+    // Another sdk may have been given the same one.
+    if (!(this.#isUser && store && isInUse(store, -1))) await this.#store?.close();
+    this.#isUser = false;
   }
 
   #announce(before: OperationRecord | undefined, after: OperationRecord): void {

@@ -20,6 +20,7 @@ import {
   wholeNumber,
 } from "./checks.js";
 import type { Platform } from "./platform-port.js";
+import { ofOneName } from "./store-uses.js";
 import type { Telemetry } from "./telemetry.js";
 import type {
   AnyDefinition,
@@ -138,6 +139,7 @@ export function resolveOptions(
     "store",
     "open insert claim update get find head page prunable counts relieve close",
   );
+  if (store) ofOneName(store, name);
   return Object.freeze({
     name,
     baseUrl: baseUrl(options.baseUrl),

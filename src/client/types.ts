@@ -168,7 +168,11 @@ export interface SdkOptions<Ops extends Operations = Operations> extends SharedO
   readonly maxPending?: number | undefined;
   /** The most attempts at once. @defaultValue 6 in browsers, 32 in Node */
   readonly concurrency?: number | undefined;
-  /** Where records are kept. @defaultValue IndexedDB in browsers, SQLite in Node */
+  /**
+   * Where records are kept. Sdks of one name may be given the same one, and the last of them closes it.
+   *
+   * @defaultValue IndexedDB in browsers, SQLite in Node
+   */
   readonly store?: Store | undefined;
   /** Seals bodies and answers before they reach the store; see `webCryptoSeal` of `samekey/seal`. @defaultValue they are stored as they are */
   readonly seal?: Seal | undefined;
