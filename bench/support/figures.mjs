@@ -33,6 +33,9 @@ export function ratio(ours, theirs) {
   return { median: median(ratios), from: quantile(ratios, 0.25), to: quantile(ratios, 0.75) };
 }
 
+/** By how much a contestant takes longer than its neighbour: the median of the differences, for the reason of {@link ratio}. */
+export const added = (ours, theirs) => median(ours.map((value, i) => value - theirs[i]));
+
 /** How fast `count` operations went, and what each cost this process: the one depends on what else is running. */
 export async function paced(count, act) {
   const cpu = process.cpuUsage();
