@@ -250,6 +250,7 @@ export class Journal {
     this.#closed = true;
     this.#ready = undefined;
     this.#channel?.close();
+    this.#channel = undefined;
     await this.#opening?.catch(() => {});
     const { store } = this.#options;
     // Another sdk may have been given the same one.

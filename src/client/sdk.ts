@@ -360,6 +360,11 @@ class SamekeySdk {
   }
 }
 
+/** The latest one: mostly there is only one, which each attempt asks for. */
+let latest: { readonly url: string; readonly origin: string } | undefined;
+
 function originOf(url: string | undefined): string | undefined {
-  return url === undefined ? undefined : new URL(url).origin;
+  if (url === undefined) return undefined;
+  if (latest?.url !== url) latest = { url, origin: new URL(url).origin };
+  return latest.origin;
 }

@@ -12,7 +12,10 @@ import { commonPlatform } from "./none.js";
 const browserPlatform: Platform = {
   ...commonPlatform,
   defaultStore: () => indexedDbStore(),
-  defaultBaseUrl: () => (globalThis.location?.origin === "null" ? undefined : globalThis.location?.origin),
+  defaultBaseUrl() {
+    const origin = globalThis.location?.origin;
+    return origin === "null" ? undefined : origin;
+  },
   // A browser that says it is offline is believed; one that says it is online may be wrong.
   isOffline: () => globalThis.navigator?.onLine === false,
   onWake,
@@ -66,7 +69,25 @@ function openChannel(name: string, receive: (message: Message) => void): Channel
   if (typeof BroadcastChannel !== "function") return undefined;
   const channel = new BroadcastChannel(`samekey:${name}`);
   channel.onmessage = (event: MessageEvent<Message>) => receive(event.data);
-  return { post: (message) => channel.postMessage(message), close: () => channel.close() };
+  // To post takes a browser longer than all else between a record and its `fetch`, and nobody waits for it: the next task does.
+  const news: Message[] = [];
+  const later = new MessageChannel();
+  const tell = (): void => {
+    for (const message of news.splice(0)) channel.postMessage(message);
+  };
+  later.port1.onmessage = tell;
+  return {
+    post(message) {
+      if (news.push(message) === 1) later.port2.postMessage(0);
+      // A page that signs its user out may be left at once.
+      if (message.type === "signout") tell();
+    },
+    close() {
+      tell();
+      later.port1.close();
+      channel.close();
+    },
+  };
 }
 
 const LOCK = "samekey-holder:";
