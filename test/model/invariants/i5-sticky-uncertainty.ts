@@ -41,8 +41,9 @@ function isRefused({ state, resolution }: OperationRecord): boolean {
   return REFUSED.includes(state) && resolution === undefined;
 }
 
-/** A caller may use a key of his own again, for another operation. */
+/** A caller may use a key of his own again, for another operation: one that was purged may still go out under it. */
 function isUnder({ id, seq }: OperationRecord, key: string, facts: Facts): boolean {
+  if (facts.wasRemoved(key)) return false;
   return facts.requestsOf(key).every(({ record }) => record?.id === id && record.seq === seq);
 }
 
