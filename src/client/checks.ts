@@ -30,9 +30,12 @@ export function readIssues(
 /** An operation as `post` and its siblings make it. */
 export function checkDefinition(given: AnyDefinition, name: string): AnyDefinition {
   const { method, path } = given ?? {};
-  const isPath = typeof path === "string" || typeof path === "function";
+  // What is sent is the path as it stands: nothing fills in a `:name`.
+  const isPath = typeof path === "string" ? !/\/:\w/.test(path) : typeof path === "function";
   if (isPath && ["POST", "PUT", "PATCH", "DELETE"].includes(method)) return given;
-  return bad(`\`operations.${name}\` is no operation: make it with post, put, patch or del, and a path`);
+  return bad(
+    `\`operations.${name}\` is no operation: make it with post, put, patch or del, and a path; one that varies is a function, (body) => path`,
+  );
 }
 
 /** An object with these members. */

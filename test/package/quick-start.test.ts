@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
@@ -57,4 +57,15 @@ test("the quick start ends as its page says: replayed, then from the store, and 
     expect(page).toContain(`\`${source} { transfer: 1 }\``);
   }
   expect(api.output().match(/is done/g)).toHaveLength(1);
+
+  // The commands that look at what is on the disk.
+  const commands = [...page.matchAll(/^npx (samekey .*)$/gm)].map(([, command = ""]) => command.split(" "));
+  expect(commands.map(([, verb]) => verb)).toEqual(["list", "verify"]);
+  const told = [];
+  for (const [, ...words] of commands) {
+    const env = { ...process.env, SAMEKEY_DIR: join(directory, "data") };
+    told.push(spawnSync("npx", ["samekey", ...words], { cwd: directory, env, encoding: "utf8" }));
+  }
+  expect(told[0]?.stdout).toMatch(/succeeded +transfer +order-7 +single .* 2 +yes$/m);
+  expect(told[1]?.stderr).toBe("1 record checked, nothing wrong\n");
 });

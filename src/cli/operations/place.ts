@@ -13,6 +13,7 @@ import { postgresStore } from "../../stores/postgres.js";
 import { defaultPath } from "../../stores/sqlite/place.js";
 import { sqliteStore } from "../../stores/sqlite.js";
 import { openPool } from "../database.js";
+import { knownNames } from "./known-names.js";
 
 /** The options of every verb that works on operations. */
 export interface PlaceOptions {
@@ -75,11 +76,12 @@ export async function inPlace<T>(options: PlaceOptions, work: (place: Place) => 
     }
   }
   if (file === undefined && name === undefined) {
-    bad("where are the operations? Give --file, --name, or --database-url (or DATABASE_URL) with --name");
+    const ways = "--file, --name, or --database-url (or DATABASE_URL) with --name";
+    bad(`where are the operations? Give ${ways}; ${knownNames()}`);
   }
   const path = file === undefined ? defaultPath(name as string) : resolve(file);
   // To open it would be to make it.
-  if (!makes && !existsSync(path)) bad(`there is no file ${path}`);
+  if (!makes && !existsSync(path)) bad(`there is no file ${path}${file === undefined ? `; ${knownNames()}` : ""}`);
   return lend(sqliteStore({ path }), name ?? "samekey", path, work);
 }
 

@@ -44,7 +44,9 @@ async function act(options: VerifyOptions): Promise<void> {
       }
     }
     progress.end();
-    process.stderr.write(`${seen} records checked, ${faults === 0 ? "nothing" : faults} wrong\n`);
+    process.stderr.write(
+      `${seen} ${seen === 1 ? "record" : "records"} checked, ${faults === 0 ? "nothing" : faults} wrong\n`,
+    );
     if (faults > 0) throw new Exit(1);
   });
 }

@@ -194,6 +194,18 @@ describe("which operations", () => {
     expect(existsSync(file)).toBe(false);
   });
 
+  it("are named where the name is another, or missing", async () => {
+    await recorded({});
+    for (const words of [["--name", "shp"], []]) {
+      const { code, stderr } = await start(["list", ...words], { SAMEKEY_DIR: directory }).ended;
+      expect(code).toBe(2);
+      expect(stderr).toContain(`${directory} has shop`);
+    }
+    const empty = join(directory, "none");
+    const { stderr } = await start(["list", "--name", "shop"], { SAMEKEY_DIR: empty }).ended;
+    expect(stderr).toContain(`there is no file ${join(empty, "shop.sqlite")}; no store is in ${empty}`);
+  });
+
   it("are in the default directory, by the sdk's name", async () => {
     const { id } = await recorded({});
     const { stdout } = await start(["list", "--name", "shop"], { SAMEKEY_DIR: directory }).ended;
@@ -368,7 +380,7 @@ describe("samekey verify", () => {
   it("finds nothing wrong in a sound file", async () => {
     await recorded({}, succeeded);
     const { code, stderr } = await samekey("verify", "--file", file);
-    expect([code, stderr]).toEqual([0, "1 records checked, nothing wrong\n"]);
+    expect([code, stderr]).toEqual([0, "1 record checked, nothing wrong\n"]);
   });
 
   it("finds what is miscounted, and a key that is not the one that is sent", async () => {
