@@ -4,6 +4,7 @@ import { headersFor } from "./headers.js";
 import type { ResolvedOperation, ResolvedOptions } from "./options.js";
 import type { Owners } from "./owners.js";
 import { placeAt } from "./place.js";
+import { letGo, readResponse } from "./read-bounded.js";
 
 /** What reading is done with. */
 export interface ReaderParts {
@@ -30,8 +31,10 @@ export function readerOf(record: OperationRecord, operation: ResolvedOperation, 
       const init: RequestInit = { headers, redirect: "manual", signal, ...(credentials && { credentials }) };
       const response = await fetch(url, init);
       // To its last byte within the time.
-      await response.clone().arrayBuffer();
-      return response;
+      const body = await readResponse(response.clone(), operation.maxResponse, () => signal.throwIfAborted());
+      if (body) return response;
+      letGo(response);
+      throw new Error(`samekey: it has more bytes than \`maxResponse\` allows (${operation.maxResponse})`);
     } finally {
       disarm();
     }

@@ -11,6 +11,7 @@ import { headersFor } from "./headers.js";
 import type { ResolvedOperation } from "./options.js";
 import type { Health } from "./origins.js";
 import { placeAt } from "./place.js";
+import { letGo, readResponse } from "./read-bounded.js";
 import { storableHeaders } from "./result.js";
 
 /** What one attempt needs from its surroundings. */
@@ -151,7 +152,7 @@ function placeOfCreated(
   const lookUp = operation.profile?.lookUp;
   if (!lookUp || signal.kind !== "answer" || !signal.body) return undefined;
   const now = clock.now();
-  const answer = readAnswer(signal.status, signal.headers, signal.body, now, operation.rules.replayHeaders);
+  const answer = readAnswer(signal, signal.body, now, operation.rules.replayHeaders);
   const found = lookUp(answer, requestOf(record, now));
   return found === undefined ? undefined : placeAt(record, found);
 }
@@ -233,15 +234,13 @@ async function follow(
   }
 }
 
-/** Its connection is free again. Libraries like node-fetch have a stream of Node's there, which has to be read to its end. */
-function letGo({ body }: Response): void {
-  const stream = body as { cancel?(): Promise<void>; resume?(): void } | null;
-  if (stream?.cancel) stream.cancel().catch(() => {});
-  else stream?.resume?.();
-}
-
-async function readWhole(response: Response, progress: Progress, env: AttemptEnvironment): Promise<AttemptResult> {
-  const { replayHeaders } = env.operation.rules;
+async function readWhole(
+  response: Response,
+  progress: Progress,
+  { operation, clock, controller }: AttemptEnvironment,
+): Promise<AttemptResult> {
+  const { maxResponse, rules } = operation;
+  const { replayHeaders } = rules;
   const redirect = response.type === "opaqueredirect";
   if (redirect || response.type === "opaque" || response.status === 0) {
     return { signal: { kind: "opaque", redirect }, health: "unknown" };
@@ -249,15 +248,18 @@ async function readWhole(response: Response, progress: Progress, env: AttemptEnv
   const { status, headers } = response;
   progress.answer = { status, headers };
   FAULT: faultPoint("answer:head");
-  const body = await response.arrayBuffer();
+  const body = await readResponse(response, maxResponse, () => controller.signal.throwIfAborted());
   FAULT: faultPoint("answer:body");
+  const exceeded = body === undefined;
   const speaks = speaksForKey(headers, replayHeaders);
-  const serverDate = speaks ? parseHttpDate(headers.get("date"), env.clock.now()) : undefined;
+  const serverDate = speaks ? parseHttpDate(headers.get("date"), clock.now()) : undefined;
+  const kept = { status, headers: storableHeaders(headers), body, replayed: isReplay(headers, replayHeaders) };
   return {
-    signal: { kind: "answer", status, headers, body },
+    // What it says is too long to be read, not unknown: it will be as long the next time.
+    signal: { kind: "answer", status, headers, body: body ?? new ArrayBuffer(0), exceeded },
     health: status >= 500 ? "failed" : "answered",
     status,
-    response: { status, headers: storableHeaders(headers), body, replayed: isReplay(headers, replayHeaders) },
+    response: exceeded ? { ...kept, exceeded: maxResponse } : kept,
     ...(serverDate !== undefined && { serverDate }),
   };
 }

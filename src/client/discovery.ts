@@ -1,6 +1,7 @@
 import { changed } from "../core/fields.js";
 import { hasOutcome, type OperationRecord } from "../core/record.js";
 import type { ResolvedOptions } from "./options.js";
+import { readResponse } from "./read-bounded.js";
 
 const MINUTE = 60_000;
 /** No contract is as long as this, in bytes. */
@@ -77,14 +78,8 @@ export function createDiscovery(
 }
 
 /** The body's JSON, unless it is longer than any contract. */
-function jsonOf({ body }: Response): Promise<{ readonly retention?: unknown; readonly header?: unknown }> {
-  let left = LIMIT;
-  const capped = new TransformStream<Uint8Array<ArrayBuffer>>({
-    transform(part, to) {
-      left -= part.length;
-      if (left < 0) to.error(new Error("too long"));
-      else to.enqueue(part);
-    },
-  });
-  return new Response(body?.pipeThrough(capped)).json();
+async function jsonOf(response: Response): Promise<{ readonly retention?: unknown; readonly header?: unknown }> {
+  const body = await readResponse(response, LIMIT);
+  if (!body) throw new Error("too long");
+  return JSON.parse(new TextDecoder().decode(body));
 }

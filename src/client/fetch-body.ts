@@ -1,5 +1,6 @@
 import { tagOf } from "../core/body.js";
 import { MisuseError } from "../errors.js";
+import { isStream, readBounded, readerOf, streamOf } from "./read-bounded.js";
 
 /** A body of `fetch`, read to its end. */
 export interface ReadBody {
@@ -32,32 +33,22 @@ export async function readBody(given: unknown, { maxBody, signal, digest }: Read
   // Of what it does not know the platform sends the name.
   if (tagOf(given) === "FormData" && !contentType?.startsWith("multipart/"))
     refuse("it is no FormData of the platform's");
-  // Not every browser has `request.body`, and where it comes from a package it may be a Node stream.
+  // Not every browser has `request.body`.
   const whole = body === undefined ? new Response(await (given as Request).arrayBuffer()).body : body;
-  const reader = (whole && !("getReader" in whole) ? streamOf(whole) : whole)?.getReader();
+  const reader = whole && readerOf(whole);
   const stop = (): void => void reader?.cancel().catch(() => {});
   signal?.addEventListener("abort", stop);
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
-  let size = 0;
+  let bytes: ArrayBuffer | undefined;
   try {
-    for (;;) {
-      const { done = true, value } = (await reader?.read()) ?? {};
-      signal?.throwIfAborted();
-      if (done) break;
-      if (!ArrayBuffer.isView(value)) refuse("a chunk is no bytes");
-      size += value.byteLength;
-      if (size > maxBody) refuse(`it has more bytes than \`maxBody\` allows (${maxBody})`);
-      // A copy: the source may use its buffer again. Not by slice(), which for Node's Buffer copies nothing.
-      chunks.push(new Uint8Array(new Uint8Array(value.buffer, value.byteOffset, value.byteLength)));
-    }
+    bytes = reader ? await readBounded(reader, maxBody, () => signal?.throwIfAborted()) : new ArrayBuffer(0);
   } catch (cause) {
-    stop();
-    if (signal?.aborted || cause instanceof MisuseError) throw cause;
-    refuse("it failed before its end", cause);
+    if (signal?.aborted) throw cause;
+    refuse(`it failed before its end: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
   } finally {
     signal?.removeEventListener("abort", stop);
   }
-  return settleBoundary({ bytes: await new Blob(chunks).arrayBuffer(), contentType }, digest);
+  if (!bytes) refuse(`it has more bytes than \`maxBody\` allows (${maxBody})`);
+  return settleBoundary({ bytes, contentType }, digest);
 }
 
 /** The platform itself serialises and names the type; but not every one takes an iterable. */
@@ -67,30 +58,16 @@ function open(given: unknown): Pick<Response, "body" | "headers"> {
     const source =
       tag === "Request"
         ? (given as Request)
-        : new Response(isStream(given) && tag !== "ReadableStream" ? streamOf(given) : (given as BodyInit));
+        : new Response(
+            isStream(given) && tag !== "ReadableStream"
+              ? streamOf(given as AsyncIterable<unknown>)
+              : (given as BodyInit),
+          );
     if (!source.bodyUsed && !source.body?.locked) return source;
   } catch {
     // A stream that someone else reads, or has read.
   }
   return refuse("it has been used already, or is being read by someone else");
-}
-
-/** What can be read once only. */
-export function isStream(given: unknown): given is AsyncIterable<unknown> {
-  // Not every browser's stream is iterable.
-  return Symbol.asyncIterator in Object(given) || tagOf(given) === "ReadableStream";
-}
-
-function streamOf(given: AsyncIterable<unknown>): ReadableStream {
-  const source = given[Symbol.asyncIterator]();
-  return new ReadableStream({
-    async pull(controller) {
-      const { done, value } = await source.next();
-      if (done) controller.close();
-      else controller.enqueue(typeof value === "string" ? new TextEncoder().encode(value) : value);
-    },
-    cancel: () => void source.return?.(),
-  });
 }
 
 /**

@@ -1,5 +1,6 @@
 import { freezeBody, tagOf } from "../core/body.js";
-import { isReadLater, isStream, type ReadLimits, readBody, refuse } from "./fetch-body.js";
+import { isReadLater, type ReadLimits, readBody, refuse } from "./fetch-body.js";
+import { isStream } from "./read-bounded.js";
 
 /** A write, as {@link WrapFetchOptions.only} and {@link WrapFetchOptions.intent} see it. */
 export interface WriteRequest {

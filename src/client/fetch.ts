@@ -7,7 +7,7 @@ import { detached, reader, type WriteRequest } from "./fetch-look.js";
 import { coversAnswer, type FetchScope, isPromise } from "./fetch-scope.js";
 import { FETCH, type ResolvedOptions } from "./options.js";
 import { withoutConnection } from "./request-headers.js";
-import { headersOf, isOmitted, readError, readResult } from "./result.js";
+import { headersOf, lackOf, readError, readResult } from "./result.js";
 import type { CallOptions, SendOptions } from "./types.js";
 import { Unanswered } from "./unanswered.js";
 
@@ -114,7 +114,7 @@ export function createFetch(parts: FetchParts): SdkFetch {
 async function responseOf(record: OperationRecord): Promise<Response> {
   const { state, response } = record;
   const isAnswer = state === "succeeded" || state === "rejected" || state === "expired";
-  if (!isAnswer || !response || response.pruned || response.sealed || isOmitted(response)) {
+  if (!isAnswer || !response || lackOf(response)) {
     // A success without its answer is told as such.
     throw (await readError(record)) ?? (await readResult(record, undefined, "store").catch((error: unknown) => error));
   }

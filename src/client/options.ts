@@ -70,6 +70,7 @@ export interface ResolvedOperation {
   /** `undefined`: for as long as it takes. */
   readonly wait: number | undefined;
   readonly maxBody: number;
+  readonly maxResponse: number;
   readonly headers: HeadersProvider | undefined;
   readonly credentials: "omit" | "same-origin" | "include" | undefined;
 }
@@ -99,13 +100,16 @@ export interface ResolvedOptions {
 }
 
 /** Names of the options that hold for all operations and may be said again for one. */
-export const shared = "retention profile retry attemptTimeout wait maxBody headers credentials";
+export const shared = "retention profile retry attemptTimeout wait maxBody maxResponse headers credentials";
 const own =
   "body result error intent key keepHeaders ignoreHeaders onIntentMismatch conflict unprocessable settled reconcile";
 export const ofSdk =
   "name baseUrl operations owner discover keepFor rememberIntents maxPending concurrency store seal fetch clock random log telemetry";
 
 const MAX_BODY = 4 * 1024 * 1024;
+const MAX_RESPONSE = 16 * 1024 * 1024;
+/** The codes of a refusal are read in so many bytes: an operation whose refusals nobody reads would be misjudged. */
+const LEAST_RESPONSE = 65_536;
 const DAY = 86_400_000;
 
 /**
@@ -233,6 +237,7 @@ function resolveOperation(
     ),
     wait: waitOption(mine.wait ?? common.wait, option("wait")),
     maxBody: wholeNumber(mine.maxBody ?? common.maxBody, option("maxBody"), MAX_BODY),
+    maxResponse: leastOf(mine.maxResponse ?? common.maxResponse, option("maxResponse")),
     headers: functionOption(mine.headers ?? common.headers, option("headers")),
     credentials: oneOf(mine.credentials ?? common.credentials, option("credentials"), "omit same-origin include"),
   });
@@ -248,6 +253,11 @@ function shortest(profile: Profile | undefined): number | undefined {
 
 const ms = (length: Duration | undefined): number | undefined =>
   length === undefined ? undefined : toMs(length, "retention");
+
+function leastOf(bytes: number | undefined, option: string): number {
+  const most = wholeNumber(bytes, option, MAX_RESPONSE);
+  return most >= LEAST_RESPONSE ? most : bad(`\`${option}\` is ${most}, expected at least ${LEAST_RESPONSE}`);
+}
 
 function telemetry(given: SdkOptions["telemetry"] = []): readonly Telemetry[] {
   const all = [given].flat();

@@ -46,7 +46,16 @@ export function headersOf(response: StoredResponse): Headers {
 }
 
 /** Whether samekey's server half kept the status alone: a body that says so stands in the place of the first one. */
-export const isOmitted = ({ headers }: StoredResponse): boolean => headers["idempotency-body"] === "omitted";
+const isOmitted = ({ headers }: StoredResponse): boolean => headers["idempotency-body"] === "omitted";
+
+/** Why an answer's body is not here, although it has one. */
+export function lackOf(response: StoredResponse): string | undefined {
+  const { pruned, sealed, exceeded } = response;
+  if (pruned) return "its answer is past its keep time and was dropped";
+  if (sealed) return sealedText("its answer", sealed);
+  if (exceeded) return `its answer has more bytes than \`maxResponse\` allowed (${exceeded}) and was not kept`;
+  return isOmitted(response) ? "the server kept its answer's status, but not the body" : undefined;
+}
 
 /** A body as its content type says: JSON parsed, text as text, the rest as bytes, nothing as `undefined`. */
 function parse(response: StoredResponse): unknown {
@@ -91,12 +100,7 @@ export async function readResult(
   source: "store" | undefined,
 ): Promise<SendResult> {
   const { response } = record;
-  if (!response || response.pruned) {
-    const why = response
-      ? "its answer is past its keep time and was dropped"
-      : "it was reconciled, so there is no answer";
-    throw new ResultError("unreadable", { record, detail: why });
-  }
+  if (!response) throw new ResultError("unreadable", { record, detail: "it was reconciled, so there is no answer" });
   const headers = headersOf(response);
   const unreadable = (detail: string, cause?: unknown): ResultError =>
     new ResultError("unreadable", {
@@ -107,8 +111,8 @@ export async function readResult(
       headers,
       data: tryParse(response),
     });
-  if (response.sealed) throw unreadable(sealedText("its answer", response.sealed));
-  if (isOmitted(response)) throw unreadable("the server kept its answer's status, but not the body");
+  const lack = lackOf(response);
+  if (lack) throw unreadable(lack);
   let data: unknown;
   try {
     data = parse(response);
@@ -144,7 +148,7 @@ export async function readError(
       status: response.status,
       headers: headersOf(response),
       data: issues ? raw : value,
-      detail: response.sealed ? sealedText("its answer", response.sealed) : `HTTP ${response.status}`,
+      detail: [`HTTP ${response.status}`, lackOf(response)].filter(Boolean).join("; "),
     });
   }
   switch (record.state) {

@@ -55,6 +55,13 @@ export interface SharedOptions {
   readonly wait?: Duration | undefined;
   /** The largest body, in bytes. @defaultValue 4 MiB */
   readonly maxBody?: number | undefined;
+  /**
+   * The most bytes of an answer's body that are read, unpacked; at least 65,536. A longer one is not kept: what its status
+   * says holds, and a success is told as `ResultError("unreadable")`.
+   *
+   * @defaultValue 16 MiB
+   */
+  readonly maxResponse?: number | undefined;
   readonly headers?: HeadersProvider | undefined;
   /** As in fetch. @defaultValue the platform's */
   readonly credentials?: "omit" | "same-origin" | "include" | undefined;

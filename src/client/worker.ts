@@ -12,6 +12,7 @@ import { type ExchangeParts, exchange } from "./exchange.js";
 import { ForeignNotice, isForeign } from "./foreign.js";
 import type { Gate } from "./gate.js";
 import { LEASE } from "./leases.js";
+import { Notices } from "./notices.js";
 import type { Observers } from "./observers.js";
 import type { ResolvedOperation } from "./options.js";
 import { OUTAGE } from "./origins.js";
@@ -54,6 +55,7 @@ export class Worker {
   readonly #underWay = new Set<string>();
   readonly #deadlines: Deadlines;
   readonly #foreign: ForeignNotice;
+  readonly #notices: Notices;
   #closed = false;
   /** Whether nobody may work on this one yet: it is not known whether it was recorded, and its caller was told so. */
   isWithheld: (id: string) => boolean = () => false;
@@ -65,6 +67,7 @@ export class Worker {
     this.#sleepers = new Sleepers(parts.options.clock, parts.platform);
     this.#deadlines = new Deadlines(parts.options.clock);
     this.#foreign = new ForeignNotice(parts.options);
+    this.#notices = new Notices(parts.options);
     parts.leases.onRelief = () => {
       this.#sleepers.wakeAll();
       this.onProgress();
@@ -317,6 +320,7 @@ export class Worker {
     if (isOutage) {
       options.log({ level: "warn", message: `${OUTAGE} attempts failed at ${origin}`, id, name, cause });
     }
+    this.#notices.consider(after, context.operation, result.response?.exceeded);
     void this.#parts.diagnosis.consider(after);
     await this.#advance(after);
     return after;

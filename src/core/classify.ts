@@ -7,8 +7,9 @@ export type Signal =
       readonly kind: "answer";
       readonly status: number;
       readonly headers: HeaderReader;
-      /** The whole body; absent when it was cut off. */
+      /** The whole body; absent when it was cut off, empty when it was too long to be read. */
       readonly body?: ArrayBuffer | undefined;
+      readonly exceeded?: boolean | undefined;
     }
   /** A response whose status the browser hides: no-cors, or a redirect that was not followed. */
   | { readonly kind: "opaque"; readonly redirect: boolean }
@@ -58,6 +59,8 @@ export interface Answer {
   readonly status: number;
   readonly headers: HeaderReader;
   readonly body: ArrayBuffer;
+  /** Its body has more bytes than `maxResponse` allows: `body` is empty. */
+  readonly exceeded?: boolean | undefined;
   /** The server has bound this answer to the key. */
   readonly speaks: boolean;
   /** Error codes found in a refusal's JSON body, in lower case with `_`; of a problem's `type` the last segment. */
@@ -134,7 +137,7 @@ export function classify(signal: Signal, rules: AnswerRules, now: number): Verdi
   if (signal.kind === "opaque" && signal.redirect) return blocked("redirected", false);
   // A status without its body is no answer: what the body would have said is unknown.
   if (signal.kind !== "answer" || signal.body === undefined) return { kind: "retry", certain: false };
-  const answer = readAnswer(signal.status, signal.headers, signal.body, now, rules.replayHeaders);
+  const answer = readAnswer(signal, signal.body, now, rules.replayHeaders);
   const overridden = rules.override?.(answer);
   if (overridden) return overridden;
   const row = table.find(({ when }) => when(answer, rules));
@@ -160,8 +163,7 @@ function isTrue(value: string | null): boolean {
 
 /** A response with what the table needs to know of it. */
 export function readAnswer(
-  status: number,
-  headers: HeaderReader,
+  { status, headers, exceeded }: Pick<Answer, "status" | "headers" | "exceeded">,
   body: ArrayBuffer,
   now: number,
   replayHeaders?: readonly string[],
@@ -169,7 +171,7 @@ export function readAnswer(
   // Codes matter on refusals only, and reading a large success twice would cost.
   const codes = status >= 400 ? errorCodes(headers, body) : [];
   const speaks = speaksForKey(headers, replayHeaders);
-  return { status, headers, body, speaks, codes, after: parseRetryAfter(headers, now) };
+  return { status, headers, body, exceeded, speaks, codes, after: parseRetryAfter(headers, now) };
 }
 
 function errorCodes(headers: HeaderReader, body: ArrayBuffer): string[] {
@@ -191,9 +193,9 @@ function blocked(by: BlockedBy, certain: boolean): Verdict {
 }
 
 /** HTML where JSON is expected. An empty body is none: servers name HTML as its type without meaning it. */
-function isPortal({ headers, speaks, body }: Answer, rules: AnswerRules): boolean {
+function isPortal({ headers, speaks, body, exceeded }: Answer, rules: AnswerRules): boolean {
   const isHtml = /^(text\/html|application\/xhtml\+xml)\b/i.test(headers.get("content-type") ?? "");
-  return rules.json && !speaks && isHtml && body.byteLength > 0;
+  return rules.json && !speaks && isHtml && (body.byteLength > 0 || exceeded === true);
 }
 
 function isRateLimit({ headers, after }: Answer): boolean {

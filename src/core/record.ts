@@ -123,6 +123,8 @@ export interface StoredResponse {
   readonly body?: ArrayBuffer | undefined;
   /** The server said that it answered from its own record. */
   readonly replayed: boolean;
+  /** The body had more bytes than this, which `maxResponse` was: none of it was kept. */
+  readonly exceeded?: number | undefined;
   /** The body was dropped at the end of its keep time. */
   readonly pruned?: boolean | undefined;
   /** Headers and body are sealed; both are in `body`. */
@@ -320,6 +322,13 @@ export function isHeld({ lease }: Pick<OperationRecord, "lease">, now: number): 
 /** Whether the time of its next attempt, or hook, has come. A wait that began in the future is over. */
 export function isDue({ nextAttemptAt, delay }: OperationRecord, now: number): boolean {
   return nextAttemptAt <= now || nextAttemptAt - delay - LAG > now;
+}
+
+const HOUR = 3_600_000;
+
+/** Whether its next attempt is so far off that a person should know. No wait of samekey's own is, unless options say so. */
+export function waitsLong({ state, delay }: Pick<OperationRecord, "state" | "delay">): boolean {
+  return state === "pending" && delay > HOUR;
 }
 
 /** Whether the `settled` hook is owed this record: settled, or unresolved. */

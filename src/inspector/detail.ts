@@ -1,6 +1,13 @@
 /** All that is known of one operation. */
 
-import { type AttemptEntry, isUncertain, type OperationRecord, wasApplied, windowEnd } from "../core/record.js";
+import {
+  type AttemptEntry,
+  isUncertain,
+  type OperationRecord,
+  type StoredResponse,
+  wasApplied,
+  windowEnd,
+} from "../core/record.js";
 import { type Content, make, time } from "./dom.js";
 
 /** Its facts, its attempts, and its body to be unfolded. */
@@ -21,7 +28,7 @@ function factsOf(record: OperationRecord): HTMLElement {
     ["May have been applied", appliedOf(record)],
     ["The key is good until", end === undefined ? undefined : time(end)],
     ["Next attempt", state === "pending" ? time(record.nextAttemptAt) : undefined],
-    ["The server said", response && `${response.status}${response.replayed ? ", replayed" : ""}`],
+    ["The server said", response && answerOf(response)],
     ["Settled", settledAt === undefined ? undefined : time(settledAt)],
     ["Decided", resolution && `${resolution.how}${resolution.reason ? `: ${resolution.reason}` : ""}`],
     ["In the place of", reissueOf],
@@ -33,6 +40,10 @@ function factsOf(record: OperationRecord): HTMLElement {
       value === undefined ? [] : [make("div", {}, make("dt", {}, name), make("dd", {}, value))],
     ),
   );
+}
+
+function answerOf({ status, replayed, exceeded }: StoredResponse): string {
+  return `${status}${replayed ? ", replayed" : ""}${exceeded ? `, more than ${exceeded} bytes: not kept` : ""}`;
 }
 
 function appliedOf(record: OperationRecord): string {

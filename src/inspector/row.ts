@@ -1,4 +1,4 @@
-import type { OperationRecord } from "../core/record.js";
+import { type OperationRecord, waitsLong } from "../core/record.js";
 import type { Sdk } from "../index.js";
 import { confirm } from "./confirmation.js";
 import { type Decision, decisionsOn } from "./decisions.js";
@@ -41,8 +41,9 @@ export class Row {
   }
 
   #render(): void {
-    const { state, name, intent, blockedBy, code, attempts, createdAt } = this.#record;
-    const why = blockedBy ?? (code === state ? undefined : code);
+    const { state, name, intent, blockedBy, code, attempts, createdAt, nextAttemptAt } = this.#record;
+    const until = waitsLong(this.#record) ? `until ${new Date(nextAttemptAt).toLocaleString()}` : undefined;
+    const why = blockedBy ?? until ?? (code === state ? undefined : code);
     this.#button.replaceChildren(
       make("span", { class: `state ${state}` }, state),
       " ",

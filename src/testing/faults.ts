@@ -1,6 +1,6 @@
 import { type Duration, toMs } from "../core/durations.js";
 import type { Clock } from "../store.js";
-import { brokenStream, coded, networkError } from "./broken.js";
+import { brokenStream, coded, networkError, paddedStream } from "./broken.js";
 import type { MockRequest } from "./mock-request.js";
 import { problemResponse } from "./problem-response.js";
 
@@ -75,6 +75,11 @@ export function stall(options?: FaultOptions): Fault {
       });
     return brokenStream(await deliver(), end);
   });
+}
+
+/** The answer goes on for longer than it should: spaces follow its body until it has so many bytes, or for ever (`Infinity`). */
+export function oversize(bytes: number, options?: FaultOptions): Fault {
+  return fault("oversize", options, async (_, deliver) => paddedStream(await deliver(), bytes));
 }
 
 /** Takes its time. A client that gives up in the meantime is not kept. */

@@ -13,6 +13,7 @@ export {
   late,
   lose,
   opaque,
+  oversize,
   redirect,
   stall,
   status,

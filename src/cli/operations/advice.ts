@@ -1,4 +1,4 @@
-import { isUncertain, type OperationRecord, windowEnd } from "../../core/record.js";
+import { isUncertain, type OperationRecord, waitsLong, windowEnd } from "../../core/record.js";
 
 const onHold: Readonly<Record<string, string>> = {
   credentials: "it waits for credentials: it goes on when its owner signs in, or by `samekey resume --sdk …`",
@@ -38,6 +38,8 @@ export function advise(record: OperationRecord, now: number, place: string): rea
       giveUp,
     ];
   }
+  if (waitsLong(record))
+    return [`it waits because the server asked for it; to try at once all the same: ${command("retry")}`];
   if (state === "pending" && isUncertain(record)) {
     return ["an attempt may have been applied; it is sent again under the same key. Nothing needs to be done"];
   }

@@ -5,6 +5,7 @@ import {
   type OperationRecord,
   type StoredRequest,
   type StoredResponse,
+  waitsLong,
   wasApplied,
   windowEnd,
   windowStart,
@@ -14,8 +15,10 @@ import { columns, moment, safe } from "./text.js";
 import { bodyView } from "./view.js";
 
 /** Where it stands, and why. */
-export function standing({ state, blockedBy, code, resolution }: OperationRecord): string {
-  const why = resolution?.how ?? blockedBy ?? (code === state ? undefined : code);
+export function standing(record: OperationRecord): string {
+  const { state, blockedBy, code, resolution, nextAttemptAt } = record;
+  const until = waitsLong(record) ? `until ${new Date(nextAttemptAt).toISOString()}` : undefined;
+  const why = resolution?.how ?? blockedBy ?? until ?? (code === state ? undefined : code);
   return why === undefined ? state : `${state} (${why})`;
 }
 
@@ -54,7 +57,8 @@ export function story(
     ["settled", record.settledAt === undefined ? undefined : moment(record.settledAt, now)],
     [
       "the server said",
-      response && `${response.status}${response.replayed ? ", replayed" : ""}${sizeOf(response.body)}`,
+      response &&
+        `${response.status}${response.replayed ? ", replayed" : ""}${sizeOf(response.body)}${tooLong(response.exceeded)}`,
     ],
     ["decided", resolution && `${resolution.how}, ${moment(resolution.at, now)}${reasonOf(resolution.reason)}`],
     ["reissue of", record.reissueOf],
@@ -80,6 +84,8 @@ function attemptOf({ at, ms, verdict, status, cause }: AttemptEntry): readonly s
 function sizeOf(body: ArrayBuffer | undefined, type?: string): string {
   return body ? `, ${body.byteLength} bytes${type ? ` of ${type}` : ""}` : "";
 }
+
+const tooLong = (limit: number | undefined): string => (limit ? `, more than ${limit} bytes: not kept` : "");
 
 function keyOf({ key, wire: { place, name } }: OperationRecord): string {
   return place === "none" ? `${key}, which is not sent` : `${key}, as ${name} in the ${place}`;

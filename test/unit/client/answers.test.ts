@@ -218,7 +218,7 @@ describe("redirects", () => {
         const answer = await browser.server.fetch(input, init);
         const { status, headers } = answer;
         const bytes = await answer.arrayBuffer();
-        const body = Readable.from([Buffer.from("moved")]);
+        const body = Readable.from([bodies.length === 0 ? Buffer.from("moved") : Buffer.from(bytes)]);
         bodies.push(body);
         return { status, headers, body, arrayBuffer: async () => bytes } as unknown as Response;
       },

@@ -59,6 +59,7 @@ describe("every option of createSdk, wrong once: one clear error that names it",
     ["keepFor", "forever", "keepFor"],
     ["rememberIntents", -5, "rememberIntents"],
     ["maxBody", 1.5, "maxBody"],
+    ["maxResponse", 65_535, "maxResponse"],
     ["maxPending", 0, "maxPending"],
     ["concurrency", 0, "concurrency"],
     ["store", {}, "store"],
@@ -90,7 +91,7 @@ describe("every option of createSdk, wrong once: one clear error that names it",
 
   test("undefined is as good as absent", () => {
     const names =
-      "baseUrl operations headers credentials profile retry attemptTimeout wait keepFor rememberIntents maxBody maxPending concurrency store fetch clock random log";
+      "baseUrl operations headers credentials profile retry attemptTimeout wait keepFor rememberIntents maxBody maxResponse maxPending concurrency store fetch clock random log";
     const absent = Object.fromEntries(names.split(" ").map((name) => [name, undefined]));
     expect(() => createSdk({ ...good, ...absent } as never)).not.toThrow();
   });
@@ -116,6 +117,7 @@ describe("every option of an operation, wrong once", () => {
     ["headers", {}],
     ["wait", -1],
     ["maxBody", 0],
+    ["maxResponse", "16MB"],
     ["retry", { attempts: "3" }],
     ["retrys", {}],
   ])("%s: %o", (option, value) => {
