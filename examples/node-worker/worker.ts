@@ -46,7 +46,8 @@ for await (const line of createInterface({ input: process.stdin, signal: stop.si
   try {
     const { id, transfer }: Job = JSON.parse(line);
     // Once it is recorded it will be done, whatever becomes of this process: a queue would be told so now.
-    await sdk.operation("transfer", transfer, { intent: id }).save();
+    const { state } = await sdk.operation("transfer", transfer, { intent: id }).save();
+    if (state !== "pending") console.error(`${id} was recorded before, and is ${state}`);
   } catch (error) {
     console.error(`line ${number} was not recorded: ${(error as Error).message}`);
     process.exitCode = 1;

@@ -36,8 +36,9 @@ test("the worker's commands make its transfer once", async () => {
     .replaceAll("http://127.0.0.1:3000", server.url)
     .replaceAll(/\bjobs\b/g, '"$JOBS"');
   const env = { ...process.env, JOBS: join(directory, "jobs"), STORE: join(directory, "worker.sqlite") };
-  const { stdout } = await promisify(execFile)("sh", ["-ec", script], { cwd: root, env });
+  const { stdout, stderr } = await promisify(execFile)("sh", ["-ec", script], { cwd: root, env });
   expect(stdout.match(/"id":"payout-17","state":"succeeded"/g)?.length).toBeGreaterThan(0);
+  expect(stderr.match(/^payout-17 was recorded before, and is succeeded$/gm)).toHaveLength(1);
   const ledger = await fetch(`${server.url}/ledger?account=8842`, { headers: { authorization: "Bearer dev-me" } });
   expect(((await ledger.json()) as { entries: unknown[] }).entries).toMatchObject([{ kind: "transfer_out" }]);
 });
