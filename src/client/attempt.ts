@@ -7,6 +7,7 @@ import type { BlockedBy, OperationRecord, StoredResponse } from "../core/record.
 import { parseHttpDate } from "../core/retry-after.js";
 import { MisuseError } from "../errors.js";
 import type { Clock } from "../store.js";
+import { isCutOff } from "./cut-off.js";
 import { headersFor } from "./headers.js";
 import type { ResolvedOperation } from "./options.js";
 import type { Health } from "./origins.js";
@@ -48,6 +49,8 @@ export interface AttemptResult {
   readonly signal: Signal;
   readonly health: Health;
   readonly response?: StoredResponse;
+  /** A success whose answer ends too early, by all appearance. */
+  readonly isCutOff?: boolean;
   readonly block?: BlockedBy;
   /** Not sent because someone else is signed in now, or its time is over: no failure, and no reason to wait. */
   readonly foreign?: boolean;
@@ -72,6 +75,8 @@ interface Progress {
   sent: number;
   /** Set once the head of an answer is here. */
   answer?: { readonly status: number; readonly headers: Headers };
+  /** What came of it, even if nothing more is learned. */
+  known?: AttemptResult;
 }
 
 /**
@@ -99,7 +104,7 @@ export function attempt(record: OperationRecord, env: AttemptEnvironment): Promi
       signal.removeEventListener("abort", abort);
       resolve(timedOut ? { ...result, timedOut } : result);
     };
-    const breakOff = (error: unknown): void => end(broken(progress, env, error));
+    const breakOff = (error: unknown): void => end(progress.known ?? broken(progress, env, error));
     if (signal.aborted) return breakOff(signal.reason);
     // One listener for the whole of it.
     signal.addEventListener("abort", abort);
@@ -135,12 +140,28 @@ async function send(record: OperationRecord, env: AttemptEnvironment, progress: 
     return sent;
   };
   const write = (url: string): Promise<Response> => once(keyedUrl(wire, url), request.method, body);
-  const result = await readWhole(await follow(record, env, write), progress, env);
+  const ask = async (): Promise<AttemptResult> => readWhole(await follow(record, env, write), progress, env);
+  let result = await ask();
+  if (result.isCutOff && mayAskAgain(record, env)) {
+    progress.known = result;
+    const again = await ask();
+    if (isReplayOf(result, again)) result = again;
+  }
   const created = placeOfCreated(record, env, result);
   if (created === undefined) return result;
   if (wire.place === "header") headers.delete(wire.name);
   headers.delete("content-type");
   return (await readCreated(await once(created, "GET", null), progress, env)) ?? result;
+}
+
+/** Once more within the attempt, for the sake of the data: the effect is certain, and stays so whatever comes of it. */
+function mayAskAgain({ wire, attempts, unmade = 0 }: OperationRecord, { operation }: AttemptEnvironment): boolean {
+  return wire.dedupes && attempts - unmade < operation.retry.attempts;
+}
+
+function isReplayOf({ response: first }: AttemptResult, { response, isCutOff }: AttemptResult): boolean {
+  if (!first || !response?.body || isCutOff) return false;
+  return response.status === first.status && response.headers["content-type"] === first.headers["content-type"];
 }
 
 /** Where an answer that says "already created" says that it is to be read. */
@@ -251,6 +272,9 @@ async function readWhole(
   const body = await readResponse(response, maxResponse, () => controller.signal.throwIfAborted());
   FAULT: faultPoint("answer:body");
   const exceeded = body === undefined;
+  const cutOff = !exceeded && isCutOff(response, body);
+  // What a refusal would have said is unknown, as where the reading of it throws.
+  if (cutOff && !response.ok) throw new TypeError("the answer was cut off");
   const speaks = speaksForKey(headers, replayHeaders);
   const serverDate = speaks ? parseHttpDate(headers.get("date"), clock.now()) : undefined;
   const kept = { status, headers: storableHeaders(headers), body, replayed: isReplay(headers, replayHeaders) };
@@ -260,6 +284,7 @@ async function readWhole(
     health: status >= 500 ? "failed" : "answered",
     status,
     response: exceeded ? { ...kept, exceeded: maxResponse } : kept,
+    ...(cutOff && { isCutOff: true }),
     ...(serverDate !== undefined && { serverDate }),
   };
 }

@@ -54,12 +54,18 @@ export const lose: {
 /** Break the response's body: headers and half of the bytes arrive. */
 export const cut: {
   /** Then the connection breaks. */
-  body(options?: FaultOptions): Fault;
+  body(
+    options?: FaultOptions & {
+      /** What is there looks whole, as where a body ends with its connection: nothing throws. @defaultValue false */
+      readonly unseen?: boolean | undefined;
+    },
+  ): Fault;
 } = {
   body: (options) =>
     fault("cut.body", options, async (_, deliver) => {
       const end = async () => {
-        throw new TypeError("terminated", { cause: coded("other side closed", "UND_ERR_SOCKET") });
+        if (!options?.unseen)
+          throw new TypeError("terminated", { cause: coded("other side closed", "UND_ERR_SOCKET") });
       };
       return brokenStream(await deliver(), end);
     }),

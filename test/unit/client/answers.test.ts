@@ -87,7 +87,12 @@ describe("2xx", () => {
   });
 
   test.each([
-    ["JSON that is none", () => new Response("{oops", { headers: json }), "{oops", "the body is not JSON"],
+    [
+      "JSON that is none, and all there is",
+      () => new Response("{oops", { headers: { ...json, "content-length": "5" } }),
+      "{oops",
+      "the body is not JSON",
+    ],
     [
       "what does not fit the schema",
       () => Response.json({ id: 7 }),
