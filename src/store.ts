@@ -51,6 +51,11 @@ export interface ClaimQuery {
   readonly ids?: readonly string[] | undefined;
   /** Leave these origins alone. */
   readonly exceptOrigins?: readonly string[] | undefined;
+  /**
+   * Leave alone what only these can read; see `readerOf`. What `apply` adds to the set is left alone from then on, within
+   * the same claim too.
+   */
+  readonly exceptReaders?: ReadonlySet<string> | undefined;
 }
 
 /** What {@link Store.claim} did. */

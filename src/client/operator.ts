@@ -6,7 +6,6 @@ import { type OperationEvent, transition } from "../core/transition.js";
 import { CanceledError, MisuseError, PendingError, SamekeyError, UnknownOutcomeError } from "../errors.js";
 import { unknownOperation, waitOption } from "./checks.js";
 import type { Emitter } from "./events.js";
-import { isForeign } from "./foreign.js";
 import type { Journal } from "./journal.js";
 import { createSnapshot, isSameSnapshot, type Live, type Snapshot } from "./live.js";
 import type { Observers } from "./observers.js";
@@ -210,7 +209,7 @@ export class Operator {
         const record = live.record ?? saved;
         // What has an outcome keeps it, pruned or not: to call it canceled would be to say that nothing was applied.
         if (live.gone && !hasOutcome(record)) throw purged(record);
-        if (isSealedElsewhere(record) && !isForeign(record, worker.operationOf(record))) {
+        if (isSealedElsewhere(record) && !worker.lacksProfile(record)) {
           await goOn(async () => {
             await unblock(this.#parts, record);
             await journal.refresh(record.id);

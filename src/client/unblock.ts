@@ -1,6 +1,5 @@
 import type { OperationRecord } from "../core/record.js";
 import { transition } from "../core/transition.js";
-import { isForeign } from "./foreign.js";
 import type { Journal } from "./journal.js";
 import type { ResolvedOptions } from "./options.js";
 import type { Worker } from "./worker.js";
@@ -14,7 +13,7 @@ export interface UnblockParts {
 
 /** Has a blocked operation go on, unless something else has become of it since it was looked at. */
 export async function unblock({ journal, options, worker }: UnblockParts, seen: OperationRecord): Promise<void> {
-  if (isForeign(seen, worker.operationOf(seen))) return;
+  if (worker.lacksProfile(seen)) return;
   const event = { type: "retry", at: options.clock.now(), hook: worker.operationOf(seen).hooked } as const;
   await journal.update(seen.id, (standing) => {
     return standing.seq === seen.seq && standing.blockedBy === seen.blockedBy ? transition(standing, event) : standing;

@@ -9,8 +9,8 @@ import { deliver } from "./delivery.js";
 import type { Diagnosis } from "./diagnosis.js";
 import type { Discovery } from "./discovery.js";
 import { type ExchangeParts, exchange } from "./exchange.js";
-import { ForeignNotice, isForeign } from "./foreign.js";
 import type { Gate } from "./gate.js";
+import { LackedProfiles, lacksProfile } from "./lacked-profiles.js";
 import { LEASE } from "./leases.js";
 import { Notices } from "./notices.js";
 import type { Observers } from "./observers.js";
@@ -54,8 +54,8 @@ export class Worker {
   /** The ids of the attempts. */
   readonly #underWay = new Set<string>();
   readonly #deadlines: Deadlines;
-  readonly #foreign: ForeignNotice;
   readonly #notices: Notices;
+  readonly #lacked: LackedProfiles;
   #closed = false;
   /** Whether nobody may work on this one yet: it is not known whether it was recorded, and its caller was told so. */
   isWithheld: (id: string) => boolean = () => false;
@@ -66,8 +66,8 @@ export class Worker {
     this.#parts = parts;
     this.#sleepers = new Sleepers(parts.options.clock, parts.platform);
     this.#deadlines = new Deadlines(parts.options.clock);
-    this.#foreign = new ForeignNotice(parts.options);
     this.#notices = new Notices(parts.options);
+    this.#lacked = new LackedProfiles(parts.options);
     parts.leases.onRelief = () => {
       this.#sleepers.wakeAll();
       this.onProgress();
@@ -123,9 +123,23 @@ export class Worker {
 
   /** An attempt is under way here, whatever its lease says (a clock that jumps forward ends them all), or none may be. */
   #isTaken(record: OperationRecord): boolean {
-    const foreign = isForeign(record, this.operationOf(record));
-    if (foreign) this.#foreign.tell(record);
-    return foreign || this.isUnderWay(record.id) || this.isWithheld(record.id);
+    return this.#isLeft(record) || this.isUnderWay(record.id) || this.isWithheld(record.id);
+  }
+
+  /** It is left to programs that have the profile which reads its answers. */
+  #isLeft(record: OperationRecord): boolean {
+    const isLeft = this.lacksProfile(record);
+    if (isLeft) this.#lacked.meet(record);
+    return isLeft;
+  }
+
+  lacksProfile(record: OperationRecord): boolean {
+    return lacksProfile(record, this.operationOf(record));
+  }
+
+  /** What claims may leave out. */
+  get lackedReaders(): ReadonlySet<string> {
+    return this.#lacked.readers;
   }
 
   /** Its attempt is being made here, or made ready. */
@@ -223,7 +237,8 @@ export class Worker {
 
   /** Nothing is left to do for it here, its hooks included. */
   #isDone(record: OperationRecord): boolean {
-    return isOver(record) && (!hasOutcome(record) || record.delivered || !this.operationOf(record).declared);
+    if (isOver(record)) return !hasOutcome(record) || record.delivered || !this.operationOf(record).declared;
+    return this.lacksProfile(record) && this.#parts.journal.livesOf(record.id).every(({ waiting }) => waiting === 0);
   }
 
   /** One round for one record: claims it if it is free and due, works on it, answers with where it stands. */
@@ -235,6 +250,7 @@ export class Worker {
     const mayStart = (): boolean => !this.closed && !platform.isOffline() && owners.mayAct(standing?.owner ?? "");
     if (!standing || this.#isDone(standing) || !mayStart()) return standing;
     if (standing.parked) return this.#behind(standing);
+    if (this.#isLeft(standing)) return standing;
     if (isHeld(standing, clock.now())) {
       const isOurs = standing.lease?.holder === holder.id;
       if (isOurs || (await leases.relieve()) === 0) return standing;
@@ -277,7 +293,7 @@ export class Worker {
     const { options, platform } = this.#parts;
     const { lease, parked, nextAttemptAt } = record;
     const now = options.clock.now();
-    if (parked || platform.isOffline()) return this.#sleep(platform.pollEvery, record.id);
+    if (parked || platform.isOffline() || this.lacksProfile(record)) return this.#sleep(platform.pollEvery, record.id);
     if (lease) return this.#sleep(Math.min(lease.until - now, platform.pollEvery), record.id);
     return this.#sleep(Math.min(nextAttemptAt - now, SLICE), record.id);
   }
@@ -374,7 +390,7 @@ export class Worker {
     const { name, wire } = record;
     const own = operations.get(name) ?? undeclared(name);
     // Whose hooks it is owed to is not known here.
-    return wire && isForeign({ wire }, own) ? { ...own, declared: false, hooked: true } : own;
+    return wire && lacksProfile({ wire }, own) ? { ...own, declared: false, hooked: true } : own;
   }
 
   readonly #mint: Mint = (version) => {

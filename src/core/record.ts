@@ -208,6 +208,11 @@ export interface OperationRecord {
 /** An operation that no store has seen yet. */
 export type NewRecord = Omit<OperationRecord, "seq" | "rev">;
 
+/** Who alone can read the record's answers, as one text: its operation, under the profile it was recorded by. Empty: anyone. */
+export function readerOf({ name, wire }: Pick<OperationRecord, "name" | "wire">): string {
+  return wire.profile === undefined ? "" : JSON.stringify([wire.profile, name]);
+}
+
 /** Whether the operation has ended; an unresolved one has only once someone discarded it. */
 export function isSettled(record: Pick<OperationRecord, "state" | "resolution">): boolean {
   if (record.state === "unresolved") return record.resolution !== undefined;

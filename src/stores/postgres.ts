@@ -87,11 +87,11 @@ class PostgresStore implements Store {
 
   async #open({ name, clock }: StoreContext): Promise<Queue> {
     const { pool, schema } = this.#options;
-    const tables = tablesOf(schema, name);
+    let tables = tablesOf(schema, name);
     const session = await connect(pool, clock);
     let lost = false;
     try {
-      await prepare(session, tables);
+      tables = await prepare(session, tables);
       await learnTime(session, this.#time);
     } catch (error) {
       lost = isLost(error);

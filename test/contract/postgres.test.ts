@@ -55,6 +55,7 @@ test("nothing of a body or an answer stands in the tables of the sealed one", as
     return rows[0].n;
   };
   const pool = new pg.Pool({ connectionString: server.url });
+  pool.on("error", () => {});
   onTestFinished(() => pool.end());
   for (const word of words) {
     expect(await found("the contract's", word), "the scan can find it").toBeGreaterThan(0);

@@ -1,7 +1,7 @@
-import { isHeld, type OperationRecord } from "../../core/record.js";
+import { isHeld, type OperationRecord, readerOf } from "../../core/record.js";
 import type { Claimed, ClaimQuery } from "../../store.js";
 import { applied, dueAt } from "../stamp.js";
-import { past, under } from "./schema.js";
+import { under } from "./schema.js";
 import type { Work } from "./work.js";
 
 type Apply = (record: OperationRecord) => OperationRecord;
@@ -39,13 +39,14 @@ async function eachNamed(
 ): Promise<void> {
   for (const id of new Set(ids)) {
     const record = taken() < query.limit ? await work.first("unique", ["id", id]) : undefined;
-    if (record && isWanted(record, query) && !record.parked && !isHeld(record, query.now)) take(record);
+    if (record && isWanted(record, readerOf(record), query) && !record.parked && !isHeld(record, query.now))
+      take(record);
   }
 }
 
 /**
- * Hands over what is due, queue by queue (an owner's operations at one origin), each by its time; whatever is not is
- * leapt over. The `since` places have what was decided in the future, before the clock jumped back.
+ * Hands over what is due, queue by queue (an owner's operations at one origin, of one reader), each by its time; whatever is
+ * not is leapt over. The `since` places have what was decided in the future, before the clock jumped back.
  *
  * @returns the first that is left in each queue
  */
@@ -60,17 +61,21 @@ async function eachDue(
   let queue = "";
   let taken = 0;
   await work.walk(under(place, query.owner), (cursor, record) => {
-    const { owner, origin } = record;
-    const [, , , time] = cursor.key as [string, string, string, number];
-    const name = JSON.stringify([owner, origin]);
+    const key = cursor.key as readonly IDBValidKey[];
+    const its = key.slice(0, -1);
+    const time = key.at(-1) as number;
+    const reader = its[3] as string | undefined;
+    // The times of what anyone reads come before the names of readers.
+    const next = [...its, reader === undefined ? "" : []];
+    const name = JSON.stringify(its);
     if (name !== queue) [queue, taken] = [name, 0];
-    if (!isWanted(record, query)) return cursor.continue(past(place, owner, origin));
-    if (place === "since" && time <= now) return cursor.continue(past(place, owner, origin, now));
+    if (!isWanted(record, reader, query)) return cursor.continue(next);
+    if (place === "since" && time <= now) return cursor.continue([...its, now, []]);
     // Later, and no candidate of the `since` places either.
     const later = place === "due" && (dueAt(record, now) ?? time) > now;
     if (later || taken === limit) {
       left.push(record);
-      return cursor.continue(past(place, owner, origin));
+      return cursor.continue(next);
     }
     if ((place === "since" || time <= now) && take(record)) taken++;
     cursor.continue();
@@ -78,6 +83,8 @@ async function eachDue(
   return left;
 }
 
-function isWanted({ owner, origin }: OperationRecord, query: ClaimQuery): boolean {
-  return owner === (query.owner ?? owner) && !query.exceptOrigins?.includes(origin);
+/** @param reader - as the index has it: an older samekey has written it without */
+function isWanted({ owner, origin }: OperationRecord, reader = "", query: ClaimQuery): boolean {
+  const { exceptOrigins, exceptReaders } = query;
+  return owner === (query.owner ?? owner) && !exceptOrigins?.includes(origin) && !exceptReaders?.has(reader);
 }

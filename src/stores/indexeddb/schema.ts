@@ -1,7 +1,7 @@
 /** What the database looks like: one row per operation under its `seq`, and a log of their numbers. */
 
 import type { NewRecord, OperationRecord, State } from "../../core/record.js";
-import { holdsIntent, isBare, occupiesLane, prunableSince, scheduleOf } from "../../core/record.js";
+import { holdsIntent, isBare, occupiesLane, prunableSince, readerOf, scheduleOf } from "../../core/record.js";
 import { holderOf } from "../stamp.js";
 
 export const OPERATIONS = "operations";
@@ -64,7 +64,12 @@ export function toRow(record: OperationRecord, overtaken = false): Row {
   const holder = holderOf(record);
   const held = heldBy(record);
   const places: IDBValidKey[] = [["state", owner, record.state]];
-  if (schedule) places.push(["due", owner, origin, schedule.due], ["since", owner, origin, schedule.since]);
+  if (schedule) {
+    // An older samekey finds both kinds: it takes from the `since` places whatever `apply` calls due.
+    const reader = readerOf(record);
+    const queue = reader === "" ? [owner, origin] : [owner, origin, reader];
+    places.push(["due", ...queue, schedule.due], ["since", ...queue, schedule.since]);
+  }
   if (intent !== undefined) places.push(["named", owner, name, intent]);
   if (lane !== undefined && occupiesLane(record)) places.push([record.parked ? "behind" : "front", owner, lane]);
   const over = prunableSince(record);

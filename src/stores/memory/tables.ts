@@ -1,7 +1,7 @@
 /** The tables of the memory store, and the rules by which records stand in them. */
 
 import type { NewRecord, OperationRecord, State } from "../../core/record.js";
-import { holdsIntent, isBare, isHeld, isSettled, occupiesLane, prunableSince } from "../../core/record.js";
+import { holdsIntent, isBare, isHeld, isSettled, occupiesLane, prunableSince, readerOf } from "../../core/record.js";
 import type { Claimed, ClaimQuery, Counts, Inserted, InsertLimits, PageFilter, PruneQuery } from "../../store.js";
 import {
   applied,
@@ -64,12 +64,13 @@ export class MemoryTables {
     for (const before of candidates) {
       if (changes.length === query.limit) break;
       seen += 1;
+      if (!matches(before, query)) continue;
       const after = applied(apply, before);
       if (after !== before) changes.push([before, after]);
     }
     const records = this.#changeAll(changes);
     if (query.ids) return { records };
-    const left = candidates[seen];
+    const left = candidates.slice(seen).find((record) => matches(record, query));
     return { records, next: left ? dueAt(left, query.now) : this.#next(query) };
   }
 
@@ -231,6 +232,8 @@ function unique(record: NewRecord): [what: string, by: "intent" | "key"][] {
   return intent === undefined ? [byKey] : [[JSON.stringify(["intent", owner, name, intent]), "intent"], byKey];
 }
 
-function matches(record: OperationRecord, { owner, exceptOrigins = [] }: Omit<ClaimQuery, "ids">): boolean {
-  return (owner === undefined || record.owner === owner) && !exceptOrigins.includes(record.origin);
+function matches(record: OperationRecord, query: Omit<ClaimQuery, "ids">): boolean {
+  const { owner, exceptOrigins, exceptReaders } = query;
+  if (owner !== undefined && record.owner !== owner) return false;
+  return !exceptOrigins?.includes(record.origin) && !exceptReaders?.has(readerOf(record));
 }

@@ -1,9 +1,10 @@
 /** What is due, in the order in which it is taken. */
 
-import { isHeld, type OperationRecord } from "../../core/record.js";
+import { isHeld, type OperationRecord, readerOf } from "../../core/record.js";
 import type { Claimed, ClaimQuery } from "../../store.js";
 import { applied, dueAt } from "../stamp.js";
 import { columnText, recordOf, WHOLE } from "./rows.js";
+import type { Tables } from "./schema.js";
 import { type Change, plainChange, type Transaction } from "./transaction.js";
 
 type Apply = (record: OperationRecord) => OperationRecord;
@@ -66,12 +67,13 @@ async function named(tx: Transaction, query: ClaimQuery, ids: readonly string[],
   return picks;
 }
 
-function belongs(record: OperationRecord, { owner, exceptOrigins }: ClaimQuery): boolean {
-  return (owner === undefined || record.owner === owner) && !exceptOrigins?.includes(record.origin);
+function belongs(record: OperationRecord, { owner, exceptOrigins, exceptReaders }: ClaimQuery): boolean {
+  if (owner !== undefined && record.owner !== owner) return false;
+  return !exceptOrigins?.includes(record.origin) && !exceptReaders?.has(readerOf(record));
 }
 
 /**
- * The statements compare rows, `(sdk, owner, origin, due, seq)`, rather than each column: that is met by the one index
+ * The statements compare rows, `(sdk, owner, origin, reader, due, seq)`, rather than each column: that is met by the one index
  * that has them in this order, and by no other, whatever Postgres believes about what is in the table.
  */
 interface Order {
@@ -85,29 +87,39 @@ function orderOf({ owner }: ClaimQuery): Order {
   return { columns: "o.sdk, o.owner", values: "$1::text, $2::text" };
 }
 
-/** `$1` to `$3` of every statement that goes by origin. */
-function parameters({ owner, exceptOrigins = [] }: ClaimQuery): readonly [string | null, string] {
-  return [owner === undefined ? null : columnText(owner), JSON.stringify(exceptOrigins.map(columnText))];
+/** `$2` to `$4` of every statement that goes by group. */
+function parameters({ owner, exceptOrigins = [], exceptReaders = new Set() }: ClaimQuery): (string | null)[] {
+  const whose = owner === undefined ? null : columnText(owner);
+  return [whose, JSON.stringify(exceptOrigins.map(columnText)), JSON.stringify([...exceptReaders])];
 }
 
+/** What a claim may exclude, and the indexes by time lead with. */
+function groupOf(table: string, { hasReader }: Tables): string {
+  return hasReader ? `${table}.origin, ${table}.reader` : `${table}.origin`;
+}
+
+const isWanted = (origin: string, reader: string): string => `
+  ${origin} not in (select json_array_elements_text($3::text::json))
+  and ${reader} not in (select json_array_elements_text($4::text::json))`;
+
+const readerIn = (table: string, { hasReader }: Tables): string => (hasReader ? `${table}.reader` : "''");
+
 /**
- * The origins of what has a time, but for the excepted ones. They are few: going through them one by one skips what is
+ * The groups of what has a time, but for the excepted ones. They are few: going through them one by one skips what is
  * excepted, however much of it there is.
  */
-function originsOf(operations: string, { columns, values }: Order): string {
+function groupsOf(tables: Tables, { columns, values }: Order): string {
+  const group = groupOf("o", tables);
   const first = (after: string): string =>
-    `select o.origin from ${operations} o where o.due is not null
-     and (${columns}, o.origin) > (${values}, ${after}) and (${columns}) <= (${values})
-     order by ${columns}, o.origin limit 1`;
+    `select o.origin, ${readerIn("o", tables)} as reader from ${tables.operations} o where o.due is not null
+     and (${columns}, ${group}) > (${values}, ${after}) and (${columns}) <= (${values})
+     order by ${columns}, ${group} limit 1`;
   return `
-    with recursive every(origin) as (
-      (${first("''")}) union all
-      select (${first("every.origin")}) from every where every.origin is not null
+    with recursive every as (
+      (${first(tables.hasReader ? "'', ''" : "''")}) union all
+      select after.* from every cross join lateral (${first(groupOf("every", tables))}) after
     ),
-    origins as (
-      select origin from every where origin is not null
-      and origin not in (select json_array_elements_text($3::text::json))
-    )`;
+    groups as (select * from every where ${isWanted("origin", "reader")})`;
 }
 
 interface Found {
@@ -121,27 +133,29 @@ interface Found {
  */
 async function due(tx: Transaction, query: ClaimQuery, { arm, at, seq }: Cursor, limit: number): Promise<Found[]> {
   if (limit <= 0) return [];
-  const { operations } = tx.tables;
+  const { tables } = tx;
   const order = orderOf(query);
   const { columns, values } = order;
+  const group = groupOf("o", tables);
+  const its = groupOf("groups", tables);
   const rows = await tx.rows(
-    `${originsOf(operations, order)}
+    `${groupsOf(tables, order)}
     select * from (
-      select 0 as arm, d.* from origins cross join lateral (
-        select o.due as at, ${WHOLE} from ${operations} o
-        where o.due is not null and $5::int = 0
-        and (${columns}, o.origin, o.due, o.seq) > (${values}, origins.origin, $6::float8, $7::bigint)
-        and (${columns}, o.origin, o.due) <= (${values}, origins.origin, $4::float8)
-        order by ${columns}, o.origin, o.due, o.seq limit $8::int for update of o skip locked) d
+      select 0 as arm, d.* from groups cross join lateral (
+        select o.due as at, ${WHOLE} from ${tables.operations} o
+        where o.due is not null and $6::int = 0
+        and (${columns}, ${group}, o.due, o.seq) > (${values}, ${its}, $7::float8, $8::bigint)
+        and (${columns}, ${group}, o.due) <= (${values}, ${its}, $5::float8)
+        order by ${columns}, ${group}, o.due, o.seq limit $9::int for update of o skip locked) d
       union all
       select 1 as arm, s.* from (
-        select o.since as at, ${WHOLE} from ${operations} o
-        where o.due is not null and o.since > $4::float8
-        and ($5::int = 0 or (o.since, o.seq) > ($6::float8, $7::bigint))
+        select o.since as at, ${WHOLE} from ${tables.operations} o
+        where o.due is not null and o.since > $5::float8
+        and ($6::int = 0 or (o.since, o.seq) > ($7::float8, $8::bigint))
         and o.sdk || '' = $1 and ($2::text is null or o.owner || '' = $2::text)
-        and o.origin not in (select json_array_elements_text($3::text::json))
-        order by o.since, o.seq limit $8::int for update of o skip locked) s
-    ) c order by arm, at, seq::bigint limit $8::int`,
+        and ${isWanted("o.origin", readerIn("o", tables))}
+        order by o.since, o.seq limit $9::int for update of o skip locked) s
+    ) c order by arm, at, seq::bigint limit $9::int`,
     ...parameters(query),
     query.now,
     arm,
@@ -159,13 +173,15 @@ async function due(tx: Transaction, query: ClaimQuery, { arm, at, seq }: Cursor,
 async function nextDue(tx: Transaction, query: ClaimQuery, { arm, at, seq }: Cursor): Promise<number | undefined> {
   const order = orderOf(query);
   const { columns, values } = order;
+  const group = groupOf("o", tx.tables);
+  const its = groupOf("groups", tx.tables);
   const [row] = await tx.rows(
-    `${originsOf(tx.tables.operations, order)}
-    select min(d.due) as at from origins cross join lateral (
+    `${groupsOf(tx.tables, order)}
+    select min(d.due) as at from groups cross join lateral (
       select o.due from ${tx.tables.operations} o where o.due is not null
-      and (${columns}, o.origin, o.due, o.seq) > (${values}, origins.origin, $4::float8, $5::bigint)
-      and (${columns}, o.origin) <= (${values}, origins.origin)
-      order by ${columns}, o.origin, o.due, o.seq limit 1) d`,
+      and (${columns}, ${group}, o.due, o.seq) > (${values}, ${its}, $5::float8, $6::bigint)
+      and (${columns}, ${group}) <= (${values}, ${its})
+      order by ${columns}, ${group}, o.due, o.seq limit 1) d`,
     ...parameters(query),
     arm === 0 ? at : query.now,
     arm === 0 ? seq : Number.MAX_SAFE_INTEGER,

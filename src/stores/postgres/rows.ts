@@ -6,7 +6,7 @@
 import { Buffer } from "node:buffer";
 import { whole } from "../../core/fields.js";
 import type { OperationRecord, StoredRequest, StoredResponse } from "../../core/record.js";
-import { holdsIntent, isBare, occupiesLane, prunableSince, scheduleOf } from "../../core/record.js";
+import { holdsIntent, isBare, occupiesLane, prunableSince, readerOf, scheduleOf } from "../../core/record.js";
 import { holderOf } from "../stamp.js";
 
 /** What a statement is told of a record. Rows travel as one JSON document: no driver's way of arrays is relied on. */
@@ -26,6 +26,7 @@ export interface Row {
   readonly holder: string | null;
   readonly kept: number | null;
   readonly bare: number | null;
+  readonly reader: string;
   readonly record: string;
   readonly request: string | null;
   readonly response: string | null;
@@ -34,7 +35,7 @@ export interface Row {
 /** The columns of a {@link Row}, typed, as `json_to_recordset` wants them. */
 export const ROW = `id text, owner text, origin text, key text, name text, intent text, lane text, state text,
   held smallint, place smallint, due double precision, since double precision, holder text, kept double precision,
-  bare double precision, record text, request text, response text`;
+  bare double precision, reader text, record text, request text, response text`;
 
 /** The columns that read a whole record of `o`. */
 export const WHOLE = "o.seq::text as seq, o.rev, o.place, o.record, o.request, o.response";
@@ -65,6 +66,7 @@ export function rowOf(record: OperationRecord): Row {
     holder: holder === undefined ? null : columnText(holder),
     kept: bare ? null : over,
     bare: bare ? over : null,
+    reader: readerOf(record),
     record: JSON.stringify(record),
     request: base64(record.request.body),
     response: base64(record.response?.body),

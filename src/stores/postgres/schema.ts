@@ -18,6 +18,8 @@ export interface Tables {
   readonly operations: string;
   readonly counts: string;
   readonly deltas: string;
+  /** Tables that an older samekey made have no such column, and are left as they are: what it excludes is walked past there. */
+  readonly hasReader: boolean;
 }
 
 export function tablesOf(schema: string, sdk: string): Tables {
@@ -29,6 +31,7 @@ export function tablesOf(schema: string, sdk: string): Tables {
     operations: `${quoted}.operations`,
     counts: `${quoted}.operation_counts`,
     deltas: `${quoted}.operation_deltas`,
+    hasReader: true,
   };
 }
 
@@ -41,6 +44,7 @@ export function tablesOf(schema: string, sdk: string): Tables {
  * - `due`, `since`: see `scheduleOf`
  * - `holder`: of a lease that was not ended before its time
  * - `kept`, `bare`: since when it may be pruned, while it is whole and when only the memory of its intent is left
+ * - `reader`: see `readerOf`
  *
  * The indexes by time lead with what a claim may exclude, so that neither a million records of other owners nor a million
  * of an origin that is down are walked through. What is counted is written as differences and added up now and then: a
@@ -70,6 +74,7 @@ create table ${operations} (
   holder text collate "C",
   kept double precision,
   bare double precision,
+  reader text collate "C" not null default '',
   record text not null,
   request bytea,
   response bytea
@@ -81,8 +86,8 @@ create unique index operations_front on ${operations} (sdk, owner, lane) where p
 create index operations_parked on ${operations} (sdk, owner, lane, seq) where place = 1;
 create index operations_freed on ${operations} (sdk, owner, name, intent, seq) where held <> 1 and intent is not null;
 create index operations_overtaken on ${operations} (sdk, owner) where held = 2;
-create index operations_due on ${operations} (sdk, owner, origin, due, seq) where due is not null;
-create index operations_due_of_all on ${operations} (sdk, origin, due, seq) where due is not null;
+create index operations_due on ${operations} (sdk, owner, origin, reader, due, seq) where due is not null;
+create index operations_due_of_all on ${operations} (sdk, origin, reader, due, seq) where due is not null;
 create index operations_since on ${operations} (since, seq) where due is not null;
 create index operations_holder on ${operations} (sdk, holder) where holder is not null;
 create index operations_listing on ${operations} (sdk, owner, state, seq);
@@ -106,12 +111,18 @@ create index operation_deltas_whose on ${deltas} (sdk, whose);
  * Creates the tables where there are none: one transaction, under a lock, so that any number of processes may open at
  * once. Where they exist nothing is asked but the right to use them.
  *
+ * @returns the tables as they are
  * @throws StoreError `newer_schema`; PostgresFailure
  */
-export async function prepare(session: Session, tables: Tables): Promise<void> {
+export async function prepare(session: Session, tables: Tables): Promise<Tables> {
   const found = await versionOf(session, tables);
   if (found === undefined) await create(session, tables);
   else refuseNewer(found, tables);
+  const { rows } = await session.query(
+    "select 1 from pg_catalog.pg_attribute where attrelid = $1::text::regclass and attname = 'reader' and not attisdropped",
+    tables.operations,
+  );
+  return { ...tables, hasReader: rows.length > 0 };
 }
 
 async function create(session: Session, tables: Tables): Promise<void> {

@@ -3,7 +3,7 @@
 import { ROW, WHOLE } from "./rows.js";
 import type { Tables } from "./schema.js";
 
-/** The columns that any change may change, but for those with a rule of their own. */
+/** The columns that any change may change, but for those with a rule of their own. `reader` comes to them where there is one. */
 const COLUMNS = "owner, origin, key, name, intent, lane, state, place, due, since, holder, kept, bare, record".split(
   ", ",
 );
@@ -23,7 +23,10 @@ export interface Statements {
   readonly select: string;
 }
 
-export function statementsFor({ operations, counts, deltas }: Tables): Statements {
+export function statementsFor({ operations, counts, deltas, hasReader }: Tables): Statements {
+  const reader = hasReader ? ["reader"] : [];
+  const columns = [...COLUMNS, ...reader];
+  const more = reader.map((name) => `, ${name}`).join("");
   return {
     // Who is behind another in its lane, be it in this statement, has no time of its own.
     insert: `
@@ -36,10 +39,10 @@ export function statementsFor({ operations, counts, deltas }: Tables): Statement
       ),
       added as (
         insert into ${operations} (sdk, rev, id, owner, origin, key, name, intent, lane, state, held, place, due, since,
-          holder, kept, bare, record, request, response)
+          holder, kept, bare, record, request, response${more})
         select $1, 1, id, owner, origin, key, name, intent, lane, state, held, case when behind then 1 else place end,
           case when behind then null else due end, case when behind then null else since end, holder, kept, bare, record,
-          decode(request, 'base64'), decode(response, 'base64')
+          decode(request, 'base64'), decode(response, 'base64')${more}
         from placed order by ord
         on conflict do nothing returning id, seq, place, owner, state
       ),
@@ -52,7 +55,7 @@ export function statementsFor({ operations, counts, deltas }: Tables): Statement
           seq bigint, rev integer, whose text, was text, same_request boolean, same_response boolean, ${ROW})
       ),
       changed as (
-        update ${operations} o set rev = o.rev + 1, ${COLUMNS.map((name) => `${name} = g.${name}`).join(", ")},
+        update ${operations} o set rev = o.rev + 1, ${columns.map((name) => `${name} = g.${name}`).join(", ")},
           held = coalesce(g.held, o.held),
           request = case when g.same_request then o.request else decode(g.request, 'base64') end,
           response = case when g.same_response then o.response else decode(g.response, 'base64') end

@@ -1,6 +1,6 @@
 /** What is due, in the order in which it is taken. */
 
-import { isHeld, type OperationRecord } from "../../core/record.js";
+import { isHeld, type OperationRecord, readerOf } from "../../core/record.js";
 import type { Claimed, ClaimQuery } from "../../store.js";
 import { applied } from "../stamp.js";
 import type { SqliteValue } from "./driver.js";
@@ -12,6 +12,12 @@ interface Candidate {
   readonly seq: number;
   /** Its due time, or the time from which it waits if that lies in the future. */
   readonly at: number;
+}
+
+/** What a claim may exclude, and the index by time leads with. */
+interface Group {
+  readonly origin: string;
+  readonly reader: string;
 }
 
 export function claim(
@@ -50,17 +56,19 @@ function* named(tx: Transaction, query: ClaimQuery, ids: readonly string[]): Gen
     const record = tx.record("o.id = ?", id);
     if (!record || record.parked || isHeld(record, query.now)) continue;
     if (query.owner !== undefined && record.owner !== query.owner) continue;
-    if (!query.exceptOrigins?.includes(record.origin)) yield record;
+    if (isWanted({ origin: record.origin, reader: readerOf(record) }, query)) yield record;
   }
 }
 
 /** Everything due, then everything that waits for a time from before the clock jumped back. */
 function* due(tx: Transaction, query: ClaimQuery): Generator<OperationRecord> {
-  const origins = originsOf(tx, query);
+  const groups = groupsOf(tx, query);
   for (const walk of [dueBy, sinceAfter]) {
     let last: Candidate = { seq: 0, at: walk === dueBy ? Number.NEGATIVE_INFINITY : query.now };
     for (;;) {
-      const few = walk(tx, query, origins, last, query.limit + 1);
+      // Some may have been excepted meanwhile.
+      const wanted = groups.filter((group) => isWanted(group, query));
+      const few = walk(tx, query, wanted, last, query.limit + 1);
       for (const { seq } of few) yield tx.record("o.seq = ?", seq) as OperationRecord;
       if (few.length <= query.limit) break;
       last = few.at(-1) as Candidate;
@@ -72,51 +80,56 @@ function* due(tx: Transaction, query: ClaimQuery): Generator<OperationRecord> {
 const whose = ({ owner }: ClaimQuery): [string, SqliteValue[]] =>
   owner === undefined ? ["", []] : ["owner = ? and", [owner]];
 
-/** Origins are few. Going through them one by one skips what is excepted, however much of it there is. */
-function originsOf(tx: Transaction, query: ClaimQuery): string[] {
+function isWanted({ origin, reader }: Group, { exceptOrigins, exceptReaders }: ClaimQuery): boolean {
+  return !exceptOrigins?.includes(origin) && !exceptReaders?.has(reader);
+}
+
+/** Groups are few. Going through them one by one skips what is excepted, however much of it there is. */
+function groupsOf(tx: Transaction, query: ClaimQuery): Group[] {
   const [condition, values] = whose(query);
-  const sql = `select min(origin) as origin from operations where ${condition} due is not null and origin > ?`;
-  const origins: string[] = [];
-  for (let last: unknown = ""; ; ) {
-    last = tx.get(sql, ...values, last as string)?.["origin"];
-    if (typeof last !== "string") return origins;
-    if (!query.exceptOrigins?.includes(last)) origins.push(last);
+  const sql = `
+    select origin, reader from operations where ${condition} due is not null and (origin, reader) > (?, ?)
+    order by origin, reader limit 1`;
+  const groups: Group[] = [];
+  for (let last: Group | undefined = { origin: "", reader: "" }; ; ) {
+    last = tx.get(sql, ...values, last.origin, last.reader) as Group | undefined;
+    if (!last) return groups;
+    groups.push(last);
   }
 }
 
-function dueBy(tx: Transaction, query: ClaimQuery, origins: string[], last: Candidate, limit: number): Candidate[] {
+function dueBy(tx: Transaction, query: ClaimQuery, groups: Group[], last: Candidate, limit: number): Candidate[] {
   const [condition, values] = whose(query);
   const sql = `
     select seq, due as at from operations
-    where ${condition} origin = ? and due is not null and due <= ? and (due, seq) > (?, ?) order by due, seq limit ?`;
-  const found = origins.flatMap((origin) => {
-    return tx.all(sql, ...values, origin, query.now, last.at, last.seq, limit) as unknown as Candidate[];
+    where ${condition} origin = ? and reader = ? and due is not null and due <= ? and (due, seq) > (?, ?)
+    order by due, seq limit ?`;
+  const found = groups.flatMap(({ origin, reader }) => {
+    return tx.all(sql, ...values, origin, reader, query.now, last.at, last.seq, limit) as unknown as Candidate[];
   });
   return found.sort((a, b) => a.at - b.at || a.seq - b.seq).slice(0, limit);
 }
 
-function sinceAfter(
-  tx: Transaction,
-  query: ClaimQuery,
-  origins: string[],
-  last: Candidate,
-  limit: number,
-): Candidate[] {
+function sinceAfter(tx: Transaction, query: ClaimQuery, groups: Group[], last: Candidate, limit: number): Candidate[] {
   const [condition, values] = whose(query);
   // The plus signs keep SQLite to the index by time, which is as good as empty; the others hold everything that is due.
   const sql = `
     select seq, since as at from operations
     where due is not null and since > ? and (since, seq) > (?, ?) and ${condition && `+${condition}`}
-    +origin in (select value from json_each(?)) order by since, seq limit ?`;
-  const found = tx.all(sql, query.now, last.at, last.seq, ...values, JSON.stringify(origins), limit);
+    +origin || reader in (select value from json_each(?)) order by since, seq limit ?`;
+  const names = JSON.stringify(groups.map(({ origin, reader }) => origin + reader));
+  const found = tx.all(sql, query.now, last.at, last.seq, ...values, names, limit);
   return found as unknown as Candidate[];
 }
 
 function nextDue(tx: Transaction, query: ClaimQuery): number | undefined {
   const [condition, values] = whose(query);
-  const sql = `select min(due) as due from operations where ${condition} origin = ? and due is not null and due > ?`;
-  const times = originsOf(tx, query).flatMap(
-    (origin) => (tx.get(sql, ...values, origin, query.now)?.["due"] as number | null) ?? [],
+  const sql = `
+    select min(due) as due from operations
+    where ${condition} origin = ? and reader = ? and due is not null and due > ?`;
+  const wanted = groupsOf(tx, query).filter((group) => isWanted(group, query));
+  const times = wanted.flatMap(
+    ({ origin, reader }) => (tx.get(sql, ...values, origin, reader, query.now)?.["due"] as number | null) ?? [],
   );
   return times.length > 0 ? Math.min(...times) : undefined;
 }

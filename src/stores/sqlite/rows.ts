@@ -5,7 +5,7 @@
 
 import { whole } from "../../core/fields.js";
 import type { OperationRecord, StoredRequest, StoredResponse } from "../../core/record.js";
-import { holdsIntent, isBare, occupiesLane, prunableSince, scheduleOf } from "../../core/record.js";
+import { holdsIntent, isBare, occupiesLane, prunableSince, readerOf, scheduleOf } from "../../core/record.js";
 import { holderOf } from "../stamp.js";
 import type { SqliteValue } from "./driver.js";
 
@@ -28,6 +28,7 @@ export const COLUMNS = [
   "holder",
   "kept",
   "bare",
+  "reader",
 ] as const;
 
 /** Where `held` stands in {@link COLUMNS}. */
@@ -57,6 +58,7 @@ export function columnsOf(record: OperationRecord): SqliteValue[] {
     holderOf(record) ?? null,
     bare ? null : over,
     bare ? over : null,
+    readerOf(record),
   ];
 }
 

@@ -16,6 +16,19 @@ export const SCHEMA_VERSION = 1;
  */
 export const BUSY_TIMEOUT = 20;
 
+const DUE_INDEXES = `
+  create index due on operations (owner, origin, reader, due) where due is not null;
+  create index due_of_all on operations (origin, reader, due) where due is not null;`;
+
+/** For a file that was made before there was a `reader`. An older samekey goes on working with it. */
+const ADD_READER = `
+  alter table operations add column reader text not null default '';
+  update operations set reader = json_array(json_extract(record, '$.wire.profile'), name)
+    where json_extract(record, '$.wire.profile') is not null;
+  drop index due;
+  drop index due_of_all;
+  ${DUE_INDEXES}`;
+
 /**
  * `record` is the whole record as JSON, but for its bodies; the columns beside it are for looking things up.
  *
@@ -24,6 +37,7 @@ export const BUSY_TIMEOUT = 20;
  * - `due`, `since`: see `scheduleOf`
  * - `holder`: of a lease that was not ended before its time
  * - `kept`, `bare`: since when it may be pruned, while it is whole and when only the memory of its intent is left
+ * - `reader`: see `readerOf`
  *
  * `due` and `due_of_all` lead with what a claim may exclude, so that neither a million records of other owners nor a
  * million of an origin that is down are walked through; nor does a listing walk through what others own. Bodies have tables of their own, or every change of a record
@@ -48,6 +62,7 @@ const TABLES = `
     holder text,
     kept real,
     bare real,
+    reader text not null default '',
     record text not null
   ) strict;
   create unique index id on operations (id);
@@ -56,8 +71,7 @@ const TABLES = `
   create index freed on operations (owner, name, intent) where held <> 1 and intent is not null;
   create index overtaken on operations (owner) where held = 2;
   create index lane on operations (owner, lane, place) where place is not null;
-  create index due on operations (owner, origin, due) where due is not null;
-  create index due_of_all on operations (origin, due) where due is not null;
+  ${DUE_INDEXES}
   create index since on operations (since) where due is not null;
   create index holder on operations (holder) where holder is not null;
   create index listing on operations (owner, state, seq);
@@ -89,6 +103,8 @@ export const ORIGINAL_TABLE = `
     file text not null, token text not null, previous text not null, beside text not null, at real not null
   ) strict`;
 
+const CREATE = `${TABLES}; pragma application_id = ${APPLICATION_ID}; pragma user_version = ${SCHEMA_VERSION}`;
+
 function pragma(db: SqliteDatabase, name: string): unknown {
   return Object.values(db.prepare(`pragma ${name}`).get() as SqliteRow)[0];
 }
@@ -112,18 +128,18 @@ export function prepare(db: SqliteDatabase, path: string): void {
   // fsync on macOS leaves the data in the drive's cache. Of no effect elsewhere.
   db.exec("pragma fullfsync = on; pragma checkpoint_fullfsync = on; pragma journal_size_limit = 67108864");
   if (pragma(db, "synchronous") !== 2) throw new StoreError("unavailable", { detail: `${path}: cannot be synced` });
-  if (fresh) create(db, path);
+  if (fresh) change(db, () => isFresh(db, path), CREATE);
+  else if (!hasReader(db)) change(db, () => !hasReader(db), ADD_READER);
 }
 
-function create(db: SqliteDatabase, path: string): void {
+/** In one transaction, unless another process has been faster. */
+function change(db: SqliteDatabase, isNeeded: () => boolean, sql: string): void {
   db.exec("begin immediate");
   FAULT: faultPoint("migrate:begun");
   try {
-    // Another process may have been faster.
-    if (isFresh(db, path)) {
-      db.exec(TABLES);
+    if (isNeeded()) {
+      db.exec(sql);
       FAULT: faultPoint("migrate:tables");
-      db.exec(`pragma application_id = ${APPLICATION_ID}; pragma user_version = ${SCHEMA_VERSION}`);
     }
     FAULT: faultPoint("migrate:commit");
     db.exec("commit");
@@ -148,6 +164,10 @@ function isFresh(db: SqliteDatabase, path: string): boolean {
   }
   refuseUnreleased(db, path);
   return false;
+}
+
+function hasReader(db: SqliteDatabase): boolean {
+  return db.prepare("select 1 from pragma_table_info('operations') where name = 'reader'").get() !== undefined;
 }
 
 /** Before the first release the tables changed under one version. */

@@ -1,4 +1,4 @@
-import type { OperationRecord } from "../../core/record.js";
+import { type OperationRecord, readerOf } from "../../core/record.js";
 import type { Store } from "../../store.js";
 import { ids, ok, same } from "./check.js";
 import type { ContractCase } from "./harness.js";
@@ -142,6 +142,62 @@ export const claiming: readonly ContractCase[] = [
     same(await claimIds(store, T0, { exceptOrigins: [other], owner: "ada" }), [a?.id], "all but the named origin");
     same(await claimIds(store, T0, { exceptOrigins: ["https://api.example.com"] }), [c?.id], "the other way round");
     same(await claimIds(store, T0, { owner: "ada", ids: [b?.id] }), [], "nor by name for someone else");
+  }),
+
+  on("claim leaves alone what only others can read", async ({ store }) => {
+    const read = (profile: string) => ({ wire: { ...newRecord().wire, profile } });
+    const name = 'pay\u0000"\ud800';
+    const [bank, plain, other, mine] = await insertAll(
+      store,
+      read("bank"),
+      {},
+      { ...read("bank"), name },
+      read("acme"),
+    );
+    const [awkward] = await insertAll(store, read("\udfff\u0000\n'"));
+    const all = [bank, other, awkward] as OperationRecord[];
+    const exceptReaders = new Set(all.map(readerOf));
+    same(new Set(exceptReaders).size, 3, "an operation under a profile, each");
+    same(await claimIds(store, T0, { exceptReaders, ids: ids(all) }), [], "by name");
+    same(
+      await claimIds(store, T0, { exceptReaders, owner: "ada" }),
+      ids([plain, mine] as OperationRecord[]),
+      "by time",
+    );
+    const { records, next } = await store.claim({ now: T0 + 1, limit: 9, exceptReaders }, keep);
+    same([records, next], [[], (await store.get(plain?.id ?? ""))?.lease?.until], "nor does `next` tell of them");
+    same(
+      await claimIds(store, T0, { exceptReaders: new Set([readerOf(all[0] as OperationRecord)]) }),
+      ids(all.slice(1)),
+      "all but one",
+    );
+    const back = T0 - 2_880 * minute;
+    same(await claimIds(store, back, { exceptReaders, ids: [bank?.id] }), [], "nor after the clock jumped back");
+    same(
+      await claimIds(store, back, { exceptReaders: new Set([readerOf(bank as OperationRecord)]) }).then((it) =>
+        it.includes(bank?.id ?? ""),
+      ),
+      false,
+      "by time either",
+    );
+    same(await claimIds(store, T0, { ids: [bank?.id] }), [bank?.id], "who can read it takes it");
+  }),
+
+  on("what apply excepts is left alone at once", async ({ store }) => {
+    const wire = { ...newRecord().wire, profile: "bank" };
+    await insertAll(store, ...Array.from({ length: 20 }, () => ({ wire, nextAttemptAt: T0 - 9, delay: 9 })));
+    const [mine] = await insertAll(store, {});
+    const exceptReaders = new Set<string>();
+    let asked = 0;
+    const { records, next } = await store.claim({ now: T0, limit: 2, exceptReaders }, (it) => {
+      asked += 1;
+      if (it.id === mine?.id) return leased(it, "tab-1", T0);
+      exceptReaders.add(readerOf(it));
+      return it;
+    });
+    same(ids(records), [mine?.id], "what stands behind it is taken");
+    ok(asked < 10, `it was asked of ${asked}, of one page at most`);
+    same(next, records[0]?.lease?.until, "what was left alone is not waited for");
   }),
 
   on("claim across owners and origins is in the order of time", async ({ store }) => {

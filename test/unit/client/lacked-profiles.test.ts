@@ -6,7 +6,8 @@ import { memoryStore } from "samekey/stores/memory";
 import { createVirtualClock } from "samekey/testing";
 import { describe, expect, test } from "vitest";
 import type { LogEntry } from "../../../src/client/types.js";
-import { createBrowser, fate } from "./kit.js";
+import type { Store } from "../../../src/store.js";
+import { createBrowser, createWatchedStore, fate } from "./kit.js";
 
 const acme = defineProfile({
   name: "acme",
@@ -120,6 +121,44 @@ test("who sends it without the profile gets the outcome once another has it", as
   expect([...seen.values()]).toEqual([2]);
 });
 
+test("who sent it without the profile does not look for it any more once the wait is over", async () => {
+  const { clock, store, owner, open } = world(acme, processing);
+  const { id } = await clock.until(owner().operation("charge", {}).save());
+  const watched = createWatchedStore(store);
+  const b = open({ store: watched.store, operations: { other: post("/other") } });
+  await clock.until(fate(b.attach(id).send({ wait: "5s" })));
+  await clock.advance("1m");
+  watched.log.length = 0;
+  await clock.advance("1h");
+  expect(watched.log).toEqual([]);
+  await clock.until(fate(b.attach(id).send({ wait: "5s" })));
+  expect(watched.log).toContain("get begins");
+});
+
+test("claims leave out what was met once, and nothing else", async () => {
+  const { clock, store, fetch, owner, open } = world(acme, processing);
+  const a = owner();
+  for (let n = 0; n < 100; n++) await clock.until(a.operation("charge", { n }).save());
+  const looked: string[] = [];
+  const claims = new Proxy(store, {
+    get: (target, verb: keyof Store) => {
+      const claim: Store["claim"] = (query, apply) =>
+        target.claim(query, (record) => {
+          looked.push(record.name);
+          return apply(record);
+        });
+      const member: unknown = verb === "claim" ? claim : target[verb];
+      return typeof member === "function" ? member.bind(target) : member;
+    },
+  });
+  const b = open({ fetch, store: claims, operations: { other: post("/other") } });
+  const { id } = await clock.until(b.operation("other", {}).save());
+  b.start();
+  await clock.advance("1h");
+  expect((await b.get(id))?.attempts).toBeGreaterThan(0);
+  expect(looked.filter((name) => name === "charge")).toEqual(["charge"]);
+});
+
 test("the log tells once which operation waits for which profile, and what to do", async () => {
   const { clock, owner, other, log } = world(acme, processing);
   const a = owner();
@@ -182,28 +221,28 @@ test("of two wrapped fetches of one name, each drives what it can read", async (
     store,
     wait: "5s",
   } as const;
-  let down = true;
-  const flaky = (async (input: never, init: never) => {
-    if (down) throw new TypeError("no network");
-    return fetch(input, init);
+  const down = (async () => {
+    throw new TypeError("no network");
   }) as typeof globalThis.fetch;
-  const one = wrapFetch(flaky, { ...options, profile: yookassa });
-  const two = wrapFetch(fetch, { ...options, profile: stripe });
-  const pending = await clock.until(fate(one("https://api.example.com/pay", { method: "POST", body: "a" })));
+  const offline = wrapFetch(down, { ...options, profile: yookassa });
+  const pending = await clock.until(fate(offline("https://api.example.com/pay", { method: "POST", body: "a" })));
   expect(pending).toBeInstanceOf(PendingError);
-  await clock.until(two.sdk.resume());
+  // Nobody else is at it any more.
+  await clock.until(offline.sdk.close());
+  const other = wrapFetch(fetch, { ...options, profile: stripe });
+  expect(await clock.until(other.sdk.resume({ wait: "1h" }))).toMatchObject({ succeeded: 0, remaining: 1 });
   expect(seen.size).toBe(0);
-  down = false;
-  await clock.until(one.sdk.resume({ wait: "1h" }));
+  const same = wrapFetch(fetch, { ...options, profile: yookassa });
+  expect(await clock.until(same.sdk.resume({ wait: "1h" }))).toMatchObject({ succeeded: 1, remaining: 0 });
   expect([...seen.values()]).toEqual([2]);
 });
 
-test("what was recorded without a profile that reads answers is driven as it was recorded", async () => {
+test.each(["other", "renamed"] as const)("what no profile reads is driven as it was recorded: %s", async (kind) => {
   const plain = defineProfile({ name: "plain", retention: "24h" });
-  const { clock, owner, other } = world(plain, () => Response.json({}, { status: 201 }));
+  const { clock, owner, [kind]: open } = world(plain, () => Response.json({}, { status: 201 }));
   const { id, wire } = await clock.until(owner().operation("charge", {}).save());
   expect(wire?.profile).toBeUndefined();
-  const b = other();
+  const b = open();
   await clock.until(b.resume());
   expect((await b.get(id))?.state).toBe("succeeded");
 });
