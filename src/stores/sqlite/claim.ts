@@ -87,8 +87,9 @@ function isWanted({ origin, reader }: Group, { exceptOrigins, exceptReaders }: C
 /** Groups are few. Going through them one by one skips what is excepted, however much of it there is. */
 function groupsOf(tx: Transaction, query: ClaimQuery): Group[] {
   const [condition, values] = whose(query);
+  // Behind every time there is: compared without a time, the group itself would be walked through once more.
   const sql = `
-    select origin, reader from operations where ${condition} due is not null and (origin, reader) > (?, ?)
+    select origin, reader from operations where ${condition} due is not null and (origin, reader, due) > (?, ?, 9e999)
     order by origin, reader limit 1`;
   const groups: Group[] = [];
   for (let last: Group | undefined = { origin: "", reader: "" }; ; ) {

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { type PostgresPool, postgresStore } from "samekey/stores/postgres";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type OperationRecord, readerOf } from "../../../src/core/record.js";
 import type { Store } from "../../../src/store.js";
 import { blocked, clock, leased, newRecord, rejected, succeeded, T0 } from "../../support/records.js";
 import { world } from "./fixture.js";
@@ -53,10 +54,10 @@ function listening(pool: pg.Pool): PostgresPool {
 async function multiply(pool: pg.Pool, schema: string, owner: string): Promise<void> {
   await pool.query(
     `insert into ${schema}.operations (sdk, rev, id, owner, origin, key, name, intent, lane, state, held, place, due,
-       since, kept, record, request)
+       since, kept, reader, record, request)
      select sdk, rev, id || '-' || i, owner, origin, key || '-' || i, name, intent || '-' || i, lane, state, held,
        case when lane is not null then 1 end, case when lane is null then due + i / 1000.0 end,
-       case when lane is null then since end, kept,
+       case when lane is null then since end, kept, reader,
        replace(replace(record, id, id || '-' || i), key, key || '-' || i), request
      from ${schema}.operations, generate_series(1, $2) i where owner = $1`,
     [owner, MANY],
@@ -71,6 +72,7 @@ describe.each([
   let store: Store;
   const past = { nextAttemptAt: T0 - 60_000 };
   const down = "https://down.example.com";
+  let read: OperationRecord["wire"];
 
   beforeAll(async () => {
     store = postgresStore({ pool: listening(at.pool), schema });
@@ -78,10 +80,11 @@ describe.each([
     await at.pool.query(`alter table ${schema}.operations set (autovacuum_enabled = off)`);
     const make = async (change: Parameters<typeof newRecord>[0] = {}) => (await store.insert(newRecord(change))).record;
     await make({ ...past, owner: "waiting", origin: down });
+    read = (await make({ ...past, owner: "read", wire: { ...newRecord().wire, profile: "bank" } })).wire;
     await make({ nextAttemptAt: T0 + 9e9, delay: 9e9, owner: "later" });
     await store.update((await make({ owner: "over", intent: "o" })).id, (it) => rejected(it, T0));
     const front = await make({ ...past, owner: "behind", lane: "lane" });
-    for (const owner of ["waiting", "later", "over", "behind"]) await multiply(at.pool, schema, owner);
+    for (const owner of ["waiting", "read", "later", "over", "behind"]) await multiply(at.pool, schema, owner);
     await store.update(front.id, blocked);
     if (analyzed) await at.pool.query(`analyze ${schema}.operations`);
   }, 120_000);
@@ -110,6 +113,9 @@ describe.each([
   test("a claim takes what is due", () => expectCheap(take({})));
   test("a claim takes what is due of an owner", () => expectCheap(take({ owner: "waiting" })));
   test("a claim leaves alone an origin that is down", () => expectCheap(take({ exceptOrigins: [down] })));
+  test.each(["read", undefined])("a claim leaves alone what only others can read, of %s", (owner) =>
+    expectCheap(take({ owner, exceptReaders: new Set([readerOf({ name: newRecord().name, wire: read })]) })),
+  );
   test("a claim leaves alone what is behind a blocked head", () => expectCheap(take({ owner: "behind" })));
   test("a claim for an owner whose time has not come", () => expectCheap(take({ owner: "later" })));
   test("a claim by id", () =>

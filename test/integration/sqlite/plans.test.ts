@@ -56,5 +56,8 @@ test("no statement goes through a table, sorts one, or goes through what others 
   expect(Object.fromEntries(bad)).toEqual({});
   const foreign = [...all].filter(([sql, plan]) => /[ .]owner = \?/.test(sql) && /_of_all\b/.test(plan));
   expect(Object.fromEntries(foreign)).toEqual({});
+  const groups = [...all].filter(([sql]) => sql.startsWith("select origin, reader"));
+  expect(groups).toHaveLength(2);
+  for (const [, plan] of groups) expect(plan, "a group is leapt over").toContain("(origin,reader,due)>(?,?,?)");
   expect(all.size).toBeGreaterThan(30);
 });
