@@ -2,10 +2,18 @@ import { chmodSync, copyFileSync, readFileSync, rmSync, statSync, truncateSync, 
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
+import { readerOf } from "../../../src/core/record.js";
+import type { Store } from "../../../src/store.js";
 import { SCHEMA_VERSION } from "../../../src/stores/sqlite/schema.js";
 import { sqliteStore } from "../../../src/stores/sqlite.js";
 import { context, newRecord } from "../../support/records.js";
 import { contents, directory, later, opened, refusal } from "./tools.js";
+
+/** What is done with the store at this path, which is closed afterwards. */
+async function use<T>(path: string, act: (store: Store) => Promise<T>): Promise<T> {
+  const store = await opened({ path });
+  return act(store).finally(() => store.close());
+}
 
 /** A path at which a store with one record stands, closed. */
 async function filled(): Promise<string> {
@@ -168,4 +176,33 @@ test("opening it again does not take away the lock that this process has on it",
   expect(locks()).toHaveLength(1);
   await opened({ path });
   expect(locks()).toHaveLength(1);
+});
+
+test("a store that was made before there was a reader works on, beside older programs too", async () => {
+  const path = await filled();
+  const bank = { wire: { ...newRecord().wire, profile: "bank" } };
+  const { record: left } = await use(path, (store) => store.insert(newRecord(bank)));
+  const db = new Database(path);
+  db.exec("drop index due; drop index due_of_all; alter table operations drop column reader");
+  db.exec("create index due on operations (owner, origin, due) where due is not null");
+  db.exec("create index due_of_all on operations (origin, due) where due is not null");
+  const columns = db.pragma("table_info(operations)") as { name: string }[];
+  const names = columns.map(({ name }) => name).join(", ");
+  const theirs = names.replace("seq, ", "");
+  const copies = theirs.replace(/\b(id|key)\b/g, "$1 || 'x'").replace(/\brecord\b/, "replace(record, id, id || 'x')");
+  const exceptReaders: ReadonlySet<string> = new Set([readerOf(left)]);
+  const looked: string[] = [];
+  await use(path, async (store) => {
+    // As an older program writes, which has had the file open all the time.
+    db.exec(`insert into operations (${theirs}) select ${copies} from operations where rev = 1`);
+    await store.claim({ now: Date.now(), limit: 9, exceptReaders }, (it) => {
+      looked.push(it.id);
+      return it;
+    });
+    expect(await store.get(left.id)).toEqual(left);
+  });
+  db.close();
+  expect(looked).toHaveLength(3);
+  expect(looked).not.toContain(left.id);
+  expect(looked).toContain(`${left.id}x`);
 });

@@ -125,7 +125,7 @@ test("who sent it without the profile does not look for it any more once the wai
   const { clock, store, owner, open } = world(acme, processing);
   const { id } = await clock.until(owner().operation("charge", {}).save());
   const watched = createWatchedStore(store);
-  const b = open({ store: watched.store, operations: { other: post("/other") } });
+  const b = open({ store: watched.store, operations: { other: post<object>("/other") } });
   await clock.until(fate(b.attach(id).send({ wait: "5s" })));
   await clock.advance("1m");
   watched.log.length = 0;
@@ -151,7 +151,7 @@ test("claims leave out what was met once, and nothing else", async () => {
       return typeof member === "function" ? member.bind(target) : member;
     },
   });
-  const b = open({ fetch, store: claims, operations: { other: post("/other") } });
+  const b = open({ fetch, store: claims, operations: { other: post<object>("/other") } });
   const { id } = await clock.until(b.operation("other", {}).save());
   b.start();
   await clock.advance("1h");
