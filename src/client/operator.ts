@@ -209,7 +209,8 @@ export class Operator {
         const record = live.record ?? saved;
         // What has an outcome keeps it, pruned or not: to call it canceled would be to say that nothing was applied.
         if (live.gone && !hasOutcome(record)) throw purged(record);
-        if (isSealedElsewhere(record) && !worker.lacksProfile(record)) {
+        const mayAct = !worker.closed && owners.mayAct(record.owner);
+        if (mayAct && isSealedElsewhere(record) && !worker.lacksProfile(record)) {
           await goOn(async () => {
             await unblock(this.#parts, record);
             await journal.refresh(record.id);
