@@ -245,13 +245,7 @@ export class Drain {
       // Hooks hold no slot, but no more of them than of attempts run at once either.
       const limit = Math.min(gate.free, room, 2 * options.concurrency - worker.busy);
       if (limit <= 0) return { busy, full: true, next };
-      const query = {
-        now,
-        limit,
-        ...(owner !== undefined && { owner }),
-        exceptOrigins: closed,
-        exceptReaders: worker.lackedReaders,
-      };
+      const query = { now, limit, owner, exceptOrigins: closed, exceptReaders: worker.lacking };
       let claimed: Claimed = { records: [] };
       await gate.reserve(limit, async () => {
         claimed = await journal.claim(query, (record) => worker.begin(record));

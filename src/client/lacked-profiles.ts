@@ -9,29 +9,12 @@ export function lacksProfile({ wire }: Pick<OperationRecord, "wire">, { profile 
   return wire.profile !== undefined && wire.profile !== profile?.name;
 }
 
-/** What was met and left to others: told in the log once for each operation, and left out of claims from then on. */
-export class LackedProfiles {
-  readonly #log: ResolvedOptions["log"];
-  readonly #readers = new Set<string>();
-
-  constructor({ log }: Pick<ResolvedOptions, "log">) {
-    this.#log = log;
-  }
-
-  /** For `ClaimQuery.exceptReaders`. */
-  get readers(): ReadonlySet<string> {
-    return this.#readers;
-  }
-
-  meet(record: OperationRecord): void {
-    const { id, name, wire } = record;
-    const reader = readerOf(record);
-    if (this.#readers.has(reader)) return;
-    this.#readers.add(reader);
-    const profile = JSON.stringify(wire.profile);
-    const message =
-      `\`${name}\` waits for a program that has the profile ${profile}, which reads its answers: ` +
-      `declare \`${name}\` here with that profile, or keep a program running that does`;
-    this.#log({ level: "warn", message, id, name });
-  }
+/** Notes that a record was left to others; tells in the log once for each operation. */
+export function noteLacking(lacking: Set<string>, record: OperationRecord, log: ResolvedOptions["log"]): void {
+  const { id, name, wire } = record;
+  const reader = readerOf(record);
+  if (lacking.has(reader)) return;
+  lacking.add(reader);
+  const message = `\`${name}\` waits for a program that declares it with the profile "${wire.profile}"`;
+  log({ level: "warn", message, id, name });
 }

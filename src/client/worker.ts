@@ -10,7 +10,7 @@ import type { Diagnosis } from "./diagnosis.js";
 import type { Discovery } from "./discovery.js";
 import { type ExchangeParts, exchange } from "./exchange.js";
 import type { Gate } from "./gate.js";
-import { LackedProfiles, lacksProfile } from "./lacked-profiles.js";
+import { lacksProfile, noteLacking } from "./lacked-profiles.js";
 import { LEASE } from "./leases.js";
 import { Notices } from "./notices.js";
 import type { Observers } from "./observers.js";
@@ -55,7 +55,8 @@ export class Worker {
   readonly #underWay = new Set<string>();
   readonly #deadlines: Deadlines;
   readonly #notices: Notices;
-  readonly #lacked: LackedProfiles;
+  /** Readers that this program lacks, as far as it has met them: claims leave out what only they can read. */
+  readonly lacking: Set<string> = new Set();
   #closed = false;
   /** Whether nobody may work on this one yet: it is not known whether it was recorded, and its caller was told so. */
   isWithheld: (id: string) => boolean = () => false;
@@ -67,7 +68,6 @@ export class Worker {
     this.#sleepers = new Sleepers(parts.options.clock, parts.platform);
     this.#deadlines = new Deadlines(parts.options.clock);
     this.#notices = new Notices(parts.options);
-    this.#lacked = new LackedProfiles(parts.options);
     parts.leases.onRelief = () => {
       this.#sleepers.wakeAll();
       this.onProgress();
@@ -123,23 +123,14 @@ export class Worker {
 
   /** An attempt is under way here, whatever its lease says (a clock that jumps forward ends them all), or none may be. */
   #isTaken(record: OperationRecord): boolean {
-    return this.#isLeft(record) || this.isUnderWay(record.id) || this.isWithheld(record.id);
+    return this.lacksProfile(record) || this.isUnderWay(record.id) || this.isWithheld(record.id);
   }
 
-  /** It is left to programs that have the profile which reads its answers. */
-  #isLeft(record: OperationRecord): boolean {
-    const isLeft = this.lacksProfile(record);
-    if (isLeft) this.#lacked.meet(record);
-    return isLeft;
-  }
-
+  /** Whether it is left to programs that have the profile which reads its answers. */
   lacksProfile(record: OperationRecord): boolean {
-    return lacksProfile(record, this.operationOf(record));
-  }
-
-  /** What claims may leave out. */
-  get lackedReaders(): ReadonlySet<string> {
-    return this.#lacked.readers;
+    const isLacking = lacksProfile(record, this.operationOf(record));
+    if (isLacking) noteLacking(this.lacking, record, this.#parts.options.log);
+    return isLacking;
   }
 
   /** Its attempt is being made here, or made ready. */
@@ -250,7 +241,7 @@ export class Worker {
     const mayStart = (): boolean => !this.closed && !platform.isOffline() && owners.mayAct(standing?.owner ?? "");
     if (!standing || this.#isDone(standing) || !mayStart()) return standing;
     if (standing.parked) return this.#behind(standing);
-    if (this.#isLeft(standing)) return standing;
+    if (this.lacksProfile(standing)) return standing;
     if (isHeld(standing, clock.now())) {
       const isOurs = standing.lease?.holder === holder.id;
       if (isOurs || (await leases.relieve()) === 0) return standing;

@@ -166,7 +166,9 @@ test("the log tells once which operation waits for which profile, and what to do
   other().start();
   await clock.advance("10m");
   const told = log.filter(({ level }) => level === "warn");
-  expect(told).toMatchObject([{ name: "charge", message: expect.stringMatching(/`charge`.*"acme".*declare/) }]);
+  expect(told).toMatchObject([
+    { name: "charge", message: expect.stringMatching(/`charge` waits for a program that declares it.*"acme"/) },
+  ]);
 });
 
 test("an unknown outcome, and the hook that is owed it, are left to the program that has the profile", async () => {
