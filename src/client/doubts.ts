@@ -36,15 +36,19 @@ export class Doubts {
 
   /** Hands a doubt over to whoever records the same again. */
   take(key: string): readonly OperationRecord[] {
-    const doubts = this.#doubts.get(key) ?? NONE;
+    const doubts = this.#doubts.get(key);
+    if (!doubts) return NONE;
     this.#doubts.delete(key);
     return doubts;
   }
 
-  /** Nobody here works on this id until the answer is called. */
-  withhold(id: string): () => void {
+  /** Nobody here works on this id until it is released. */
+  withhold(id: string): void {
     this.#inserting.add(id);
-    return () => this.#inserting.delete(id);
+  }
+
+  release(id: string): void {
+    this.#inserting.delete(id);
   }
 
   name(record: OperationRecord): void {

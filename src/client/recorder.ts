@@ -42,6 +42,8 @@ interface Recording {
   /** Earlier records of the same, which may or may not have been committed. */
   readonly doubts: readonly OperationRecord[];
   record: OperationRecord;
+  /** It is being inserted: nobody works on it. */
+  inserting: boolean;
   /** It holds a slot of the gate: its attempt begins with the write. */
   readonly entered: boolean;
   begun: boolean;
@@ -53,7 +55,8 @@ export class Recorder {
   /** By owner, name and intent: five clicks in one task are one operation. */
   readonly #byIntent = new Map<string, Live>();
   readonly #doubts: Doubts;
-  readonly #purges = new Map<string, number>();
+  /** Owners whose operations were purged while anything was being recorded. */
+  readonly #purged: string[] = [];
   /** How many are being recorded. A set of them would be rehashed all the time, and outlive what was in it. */
   #saving = 0;
   #whenSaved: () => void = () => {};
@@ -158,7 +161,7 @@ export class Recorder {
 
   /** Records of this owner that are being inserted now are not to stay. */
   purged(owner: string): void {
-    this.#purges.set(owner, (this.#purges.get(owner) ?? 0) + 1);
+    if (this.#saving > 0) this.#purged.push(owner);
   }
 
   async #save(live: Live): Promise<OperationRecord> {
@@ -169,27 +172,33 @@ export class Recorder {
     const release = key === undefined && !draft.transient ? undefined : this.retain(live);
     if (key !== undefined) this.#byIntent.set(key, live);
     this.#saving++;
-    const purges = this.#purges.get(draft.owner);
+    const since = this.#purged.length;
     let recording: Recording | undefined;
     try {
       // A `send` in the same task may still ask for its attempt to begin with this write. And an open store may tell the time.
       await this.#parts.journal.open();
       recording = this.#begin(live, draft, key ?? draft.id);
       let inserted = await this.#insert(recording);
+      this.#leave(recording);
       // Its record was in doubt and has been canceled: to send it once more is another operation.
       const isCanceled = inserted.joined === "id" && inserted.record.state === "canceled";
       if (isCanceled && draft.mintedId) inserted = await this.#insertAnew(recording);
       if (inserted.joined) return await this.#meet(recording, inserted.record, inserted.joined);
-      if (this.#purges.get(draft.owner) !== purges) await this.#takeBack(recording);
+      if (this.#purged.includes(draft.owner, since)) await this.#takeBack(recording);
       return this.#drive(recording, inserted.record);
     } catch (error) {
       live.saved = undefined;
-      throw error;
+      throw recording?.inserting ? this.#failed(recording, error) : error;
     } finally {
       if (recording && !recording.begun) this.#giveUp(recording);
       release?.();
-      if (--this.#saving === 0) this.#whenSaved();
+      if (--this.#saving === 0) this.#allSaved();
     }
+  }
+
+  #allSaved(): void {
+    this.#purged.length = 0;
+    this.#whenSaved();
   }
 
   #begin(live: Live, draft: Draft, key: string): Recording {
@@ -199,7 +208,7 @@ export class Recorder {
     const atOnce = live.wanted && draft.lane === undefined && !platform.isOffline() && owners.mayAct(draft.owner);
     const entered = atOnce && gate.tryEnter(draft.origin);
     const doubts = this.#doubts.take(key);
-    const recording: Recording = { live, draft, key, doubts, record: fresh, entered, begun: false };
+    const recording: Recording = { live, draft, key, doubts, record: fresh, inserting: false, entered, begun: false };
     try {
       if (entered) recording.record = worker.begin(fresh);
     } catch (error) {
@@ -226,6 +235,7 @@ export class Recorder {
     const record = { ...recording.record, id: mintUuid("v7", options.clock.now(), options.random) };
     recording.record = record;
     const inserted = await this.#insert(recording);
+    this.#leave(recording);
     if (!inserted.joined) {
       this.#rename(live, draft.id, inserted.record);
       live.record = inserted.record;
@@ -281,19 +291,26 @@ export class Recorder {
     bad("the call was made while someone else was signed in: describe the operation anew for the present `owner`");
   }
 
-  #insert({ key, doubts, record }: Recording): Promise<Inserted> {
-    const recorded = this.#doubts.withhold(record.id);
-    const failed = (cause: unknown): never => {
-      recorded();
-      const isUnknown = cause instanceof StoreError && (cause.code === "stalled" || cause.code === "not_durable");
-      void this.#doubts.withdraw(key, isUnknown ? [...doubts, record] : doubts);
-      if (!isUnknown || cause.id !== undefined) throw cause;
-      throw new StoreError(cause.code, { id: record.id, detail: `operation ${record.id}`, cause });
-    };
-    return this.#parts.journal.insert(record, this.#parts.options).then((inserted) => {
-      recorded();
-      return inserted;
-    }, failed);
+  /** To be followed by {@link #leave} when it is done; a failure goes through {@link #failed}. */
+  #insert(recording: Recording): Promise<Inserted> {
+    recording.inserting = true;
+    this.#doubts.withhold(recording.record.id);
+    return this.#parts.journal.insert(recording.record, this.#parts.options);
+  }
+
+  #leave(recording: Recording): void {
+    recording.inserting = false;
+    this.#doubts.release(recording.record.id);
+  }
+
+  /** What is told of an insertion that failed. */
+  #failed(recording: Recording, cause: unknown): unknown {
+    const { key, doubts, record } = recording;
+    this.#leave(recording);
+    const isUnknown = cause instanceof StoreError && (cause.code === "stalled" || cause.code === "not_durable");
+    void this.#doubts.withdraw(key, isUnknown ? [...doubts, record] : doubts);
+    if (!isUnknown || cause.id !== undefined) return cause;
+    return new StoreError(cause.code, { id: record.id, detail: `operation ${record.id}`, cause });
   }
 
   /** Headers that are not kept are there for every attempt of this process. */

@@ -142,7 +142,7 @@ export class Queue {
   /** One transaction, all or nothing. A verb that fails before it has written anything fails alone. */
   #once(batch: Job[], strict: boolean): void {
     const answers: unknown[] = [];
-    const failed = new Set<Job>();
+    let failed: Set<Job> | undefined;
     const writes = batch.some(({ work }) => work.writes);
     let committed: (() => void) | undefined;
     if (writes) this.#level(strict);
@@ -158,6 +158,7 @@ export class Queue {
         } catch (error) {
           if (this.#tx.writes > before || sqliteCode(error) !== undefined || error instanceof NeedsStrict) throw error;
           answers.push(error);
+          failed ??= new Set();
           failed.add(job);
         }
       }
@@ -172,7 +173,7 @@ export class Queue {
     committed?.();
     FAULT: if (writes) faultPoint("group:committed");
     batch.forEach((job, i) => {
-      if (failed.has(job)) job.reject(answers[i]);
+      if (failed?.has(job)) job.reject(answers[i]);
       else job.resolve(answers[i] as never);
     });
     FAULT: if (writes) faultPoint("group:told");
