@@ -4,16 +4,16 @@ import { faultPoint } from "../core/fault-point.js";
 import { keyedBody, keyedUrl } from "../core/key.js";
 import type { ProfileRequest } from "../core/profile.js";
 import type { BlockedBy, OperationRecord, StoredResponse } from "../core/record.js";
-import { parseHttpDate } from "../core/retry-after.js";
+import { type HeaderReader, parseHttpDate } from "../core/retry-after.js";
 import { MisuseError } from "../errors.js";
 import type { Clock } from "../store.js";
+import { AnswerHeaders } from "./answer-headers.js";
 import { isCutOff } from "./cut-off.js";
 import { headersFor } from "./headers.js";
 import type { ResolvedOperation } from "./options.js";
 import type { Health } from "./origins.js";
 import { placeAt } from "./place.js";
 import { letGo, readResponse } from "./read-bounded.js";
-import { storableHeaders } from "./result.js";
 
 /** What one attempt needs from its surroundings. */
 export interface AttemptEnvironment {
@@ -74,7 +74,7 @@ interface Progress {
   /** How often fetch was called: more than once behind a redirect. */
   sent: number;
   /** Set once the head of an answer is here. */
-  answer?: { readonly status: number; readonly headers: Headers };
+  answer?: { readonly status: number; readonly headers: HeaderReader };
   /** What came of it, even if nothing more is learned. */
   known?: AttemptResult;
 }
@@ -266,18 +266,19 @@ async function readWhole(
   if (redirect || response.type === "opaque" || response.status === 0) {
     return { signal: { kind: "opaque", redirect }, health: "unknown" };
   }
-  const { status, headers } = response;
+  const { status } = response;
+  const headers = new AnswerHeaders(response.headers);
   progress.answer = { status, headers };
   FAULT: faultPoint("answer:head");
   const body = await readResponse(response, maxResponse, () => controller.signal.throwIfAborted());
   FAULT: faultPoint("answer:body");
   const exceeded = body === undefined;
-  const cutOff = !exceeded && isCutOff(response, body);
+  const cutOff = !exceeded && isCutOff({ ok: response.ok, status, headers }, body);
   // What a refusal would have said is unknown, as where the reading of it throws.
   if (cutOff && !response.ok) throw new TypeError("the answer was cut off");
   const speaks = speaksForKey(headers, replayHeaders);
   const serverDate = speaks ? parseHttpDate(headers.get("date"), clock.now()) : undefined;
-  const kept = { status, headers: storableHeaders(headers), body, replayed: isReplay(headers, replayHeaders) };
+  const kept = { status, headers: headers.kept, body, replayed: isReplay(headers, replayHeaders) };
   return {
     // What it says is too long to be read, not unknown: it will be as long the next time.
     signal: { kind: "answer", status, headers, body: body ?? new ArrayBuffer(0), exceeded },

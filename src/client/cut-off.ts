@@ -1,3 +1,5 @@
+import type { HeaderReader } from "../core/retry-after.js";
+
 /**
  * Answers that were cut off, and look whole. Where a body ends with its connection, `fetch` cannot tell its end from a loss;
  * nor does it complain of half of something packed.
@@ -7,8 +9,15 @@ const [QUOTE, BACKSLASH] = [34, 92];
 /** `[`, `]`, `{` and `}`. */
 const depths: Readonly<Record<number, number>> = { 91: 1, 93: -1, 123: 1, 125: -1 };
 
+/** What stands before a body. */
+interface Head {
+  readonly ok: boolean;
+  readonly status: number;
+  readonly headers: HeaderReader;
+}
+
 /** Whether JSON begins that does not end, where no length tells that it is all. */
-export function isCutOff({ ok, status, headers }: Response, body: ArrayBuffer): boolean {
+export function isCutOff({ ok, status, headers }: Head, body: ArrayBuffer): boolean {
   const isJson = /[/+]json\b/i.test(headers.get("content-type") ?? "");
   if (!isJson || headers.get("content-length") === String(body.byteLength)) return false;
   if (body.byteLength === 0) return ok && status !== 204 && status !== 205;

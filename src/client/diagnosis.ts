@@ -28,9 +28,10 @@ export class Diagnosis {
   /** Looks at a record whose attempt has ended, and tells those who wait for it. Once per origin until it answers. */
   async consider(record: OperationRecord): Promise<void> {
     const { origin, history, wire, id, name } = record;
-    const silent = history.slice(-SUSPICIOUS).filter(({ status, cause }) => !status && cause === "TypeError");
     if (history.at(-1)?.status) this.#asked.delete(origin);
-    if (record.state !== "pending" || silent.length < SUSPICIOUS) return;
+    if (record.state !== "pending") return;
+    const silent = history.slice(-SUSPICIOUS).filter(({ status, cause }) => !status && cause === "TypeError");
+    if (silent.length < SUSPICIOUS) return;
     const known = this.#asked.has(origin);
     const asked = this.#asked.get(origin) ?? this.#platform.explainSilence?.(origin, wire.name, this.#fetch);
     if (!asked) return;

@@ -1,3 +1,4 @@
+import { decode } from "../core/body.js";
 import { changed } from "../core/fields.js";
 import { hasOutcome, type OperationRecord } from "../core/record.js";
 import type { ResolvedOptions } from "./options.js";
@@ -81,5 +82,5 @@ export function createDiscovery(
 async function jsonOf(response: Response): Promise<{ readonly retention?: unknown; readonly header?: unknown }> {
   const body = await readResponse(response, LIMIT);
   if (!body) throw new Error("too long");
-  return JSON.parse(new TextDecoder().decode(body));
+  return JSON.parse(decode(body));
 }

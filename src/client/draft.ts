@@ -1,4 +1,4 @@
-import { encode, type FrozenBody, freezeBody } from "../core/body.js";
+import { decode, encode, type FrozenBody, freezeBody } from "../core/body.js";
 import { toMs } from "../core/durations.js";
 import type { WholeRecord } from "../core/fields.js";
 import { checkKey, deriveKey, mintUuid, renderKey } from "../core/key.js";
@@ -165,7 +165,7 @@ function placed(
   if (!frozen.body) return { frozen: { body: encode("{}"), contentType: "application/json", compare: "json" } };
   let value: unknown;
   try {
-    value = JSON.parse(new TextDecoder().decode(frozen.body));
+    value = JSON.parse(decode(frozen.body));
   } catch {
     // No JSON at all is refused below.
   }

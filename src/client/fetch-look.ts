@@ -1,4 +1,4 @@
-import { freezeBody, tagOf } from "../core/body.js";
+import { decode, freezeBody, tagOf } from "../core/body.js";
 import { isReadLater, type ReadLimits, readBody, refuse } from "./fetch-body.js";
 import { isStream } from "./read-bounded.js";
 
@@ -28,7 +28,7 @@ async function readText(body: unknown, request: Request | undefined, limits: Rea
   if (isStream(body)) refuse("to read it as text leaves nothing to send: a stream can be read only once");
   const source = body ?? request?.clone();
   const bytes = isReadLater(source) ? (await readBody(source, limits)).bytes : freezeBody(source, limits.maxBody).body;
-  return new TextDecoder().decode(bytes);
+  return decode(bytes);
 }
 
 /** Whether a body of JSON or a form says `true` under this name. */
@@ -53,7 +53,7 @@ export function detached(body: unknown): unknown {
   if (tag === "FormData") return copyForm(body as FormData);
   if (tag === "Array" || tag === "Object" || ArrayBuffer.isView(body) || /Buffer$/.test(tag)) {
     const { body: bytes, compare } = freezeBody(body, Number.POSITIVE_INFINITY);
-    return compare === "json" ? JSON.parse(new TextDecoder().decode(bytes)) : bytes;
+    return compare === "json" ? JSON.parse(decode(bytes)) : bytes;
   }
   return body;
 }

@@ -1,3 +1,4 @@
+import { decode } from "../core/body.js";
 import { hasOutcome, type OperationRecord, type StoredRequest, wasApplied } from "../core/record.js";
 import type { Draft } from "./draft.js";
 import type { Outcome } from "./result.js";
@@ -110,7 +111,7 @@ export function isSameSnapshot(a: Snapshot, b: Snapshot): boolean {
 /** The body as the caller gave it, read back from what is sent. */
 function inputOf({ body, compare, contentType, sealed }: StoredRequest): unknown {
   if (!body || sealed) return undefined;
-  const text = (): string => new TextDecoder().decode(body);
+  const text = (): string => decode(body);
   if (compare === "json") return JSON.parse(text());
   // A copy: the bytes themselves are what the next attempt sends.
   return contentType?.startsWith("text/") ? text() : body.slice(0);

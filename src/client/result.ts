@@ -1,4 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { decode } from "../core/body.js";
 import { isSettled, type OperationRecord, type StoredResponse } from "../core/record.js";
 import {
   CanceledError,
@@ -28,18 +29,6 @@ export type Outcome<Result = unknown, Failure = unknown> =
   /** Nothing was recorded: the call or the store is at fault. */
   | { readonly state: "unsaved"; readonly error: SamekeyError };
 
-const keptHeaders =
-  /^(content-(type|language|disposition|location|range)|preference-applied|etag|last-modified|location|date|link|retry-after(-ms)?|idempotency-.*|idempotent-replayed|(x-)?request-id|x-correlation-id|(x-)?ratelimit-.*|x-should-retry)$/;
-
-/** The headers of an answer that are kept with it. An allow-list: servers answer with tokens and cookies too. */
-export function storableHeaders(headers: Headers): Record<string, string> {
-  const kept: Record<string, string> = {};
-  headers.forEach((value, name) => {
-    if (keptHeaders.test(name)) kept[name] = value;
-  });
-  return kept;
-}
-
 /** A kept answer's headers as `Headers`. */
 export function headersOf(response: StoredResponse): Headers {
   return new Headers(response.headers as Record<string, string>);
@@ -62,15 +51,15 @@ function parse(response: StoredResponse): unknown {
   const { body, headers, sealed } = response;
   if (!body || body.byteLength === 0 || sealed || isOmitted(response)) return undefined;
   const type = headers["content-type"] ?? "";
-  if (/[/+]json\b/i.test(type)) return JSON.parse(new TextDecoder().decode(body));
-  return /^text\/|[/+]xml\b/i.test(type) ? new TextDecoder().decode(body) : body;
+  if (/[/+]json\b/i.test(type)) return JSON.parse(decode(body));
+  return /^text\/|[/+]xml\b/i.test(type) ? decode(body) : body;
 }
 
 function tryParse(response: StoredResponse | undefined): unknown {
   try {
     return response && parse(response);
   } catch {
-    return response?.body && new TextDecoder().decode(response.body);
+    return response?.body && decode(response.body);
   }
 }
 

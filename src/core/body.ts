@@ -18,6 +18,7 @@ interface Trail {
 
 const DEEPEST = 1000;
 const encoder = new TextEncoder();
+const decoder = new TextDecoder();
 
 /**
  * Serialises a body once. Later mutation of `input` changes nothing.
@@ -56,6 +57,11 @@ function serialise(input: BodyInput): FrozenBody {
 export function encode(text: string): ArrayBuffer {
   const bytes = encoder.encode(text);
   return bytes.byteLength === bytes.buffer.byteLength ? bytes.buffer : bytes.slice().buffer;
+}
+
+/** Bytes as text, none as an empty one. */
+export function decode(bytes: ArrayBuffer | Uint8Array | undefined): string {
+  return decoder.decode(bytes);
 }
 
 function refuse(detail: string, cause?: unknown): never {

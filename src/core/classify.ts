@@ -1,3 +1,4 @@
+import { decode } from "./body.js";
 import type { BlockedBy } from "./record.js";
 import { type HeaderReader, parseRetryAfter } from "./retry-after.js";
 
@@ -177,7 +178,7 @@ export function readAnswer(
 function errorCodes(headers: HeaderReader, body: ArrayBuffer): string[] {
   if (!/\bjson\b/i.test(headers.get("content-type") ?? "") || body.byteLength > 65_536) return [];
   try {
-    const found = JSON.parse(new TextDecoder().decode(body)) as Record<string, unknown> | null;
+    const found = JSON.parse(decode(body)) as Record<string, unknown> | null;
     const error = found?.error;
     const nested = typeof error === "object" && error !== null ? (error as Record<string, unknown>) : {};
     return [error, found?.code, found?.type, nested.code, nested.type]
@@ -194,8 +195,8 @@ function blocked(by: BlockedBy, certain: boolean): Verdict {
 
 /** HTML where JSON is expected. An empty body is none: servers name HTML as its type without meaning it. */
 function isPortal({ headers, speaks, body, exceeded }: Answer, rules: AnswerRules): boolean {
-  const isHtml = /^(text\/html|application\/xhtml\+xml)\b/i.test(headers.get("content-type") ?? "");
-  return rules.json && !speaks && isHtml && (body.byteLength > 0 || exceeded === true);
+  if (!rules.json || speaks || (body.byteLength === 0 && !exceeded)) return false;
+  return /^(text\/html|application\/xhtml\+xml)\b/i.test(headers.get("content-type") ?? "");
 }
 
 function isRateLimit({ headers, after }: Answer): boolean {

@@ -1,11 +1,10 @@
-import { memberPath } from "./body.js";
+import { decode, memberPath } from "./body.js";
 import type { StoredRequest } from "./record.js";
 
 /** What of a request decides whether it is "the same": method, URL and body, not headers. */
 export type Comparable = Pick<StoredRequest, "method" | "url" | "body" | "compare">;
 
 const MOST_FIELDS = 20;
-const decoder = new TextDecoder();
 
 /** JSON with the members of every object in code-unit order: equal exactly when the values are. */
 export function canonicalJson(value: unknown): string {
@@ -28,7 +27,7 @@ export function comparableBytes(request: Comparable): Uint8Array<ArrayBuffer> {
 }
 
 function parseBody(body: ArrayBuffer): unknown {
-  return JSON.parse(decoder.decode(body));
+  return JSON.parse(decode(body));
 }
 
 function canonicalBody(body: ArrayBuffer | undefined): string {

@@ -1,6 +1,6 @@
 import { v4, v5, v7 } from "uuid";
 import { MisuseError } from "../errors.js";
-import { encode } from "./body.js";
+import { decode, encode } from "./body.js";
 import type { Random } from "./random.js";
 import type { Wire } from "./record.js";
 
@@ -71,7 +71,7 @@ export function keyedUrl({ place, name, value }: Wire, url: string): string {
  */
 export function keyedBody({ place, name, value }: Wire, body: ArrayBuffer | undefined): ArrayBuffer | undefined {
   if (place !== "body" || body === undefined) return body;
-  const text = new TextDecoder().decode(body).trimStart().slice(1);
+  const text = decode(body).trimStart().slice(1);
   const comma = text.trimStart().startsWith("}") ? "" : ",";
   return encode(`{${JSON.stringify(name)}:${JSON.stringify(value)}${comma}${text}`);
 }

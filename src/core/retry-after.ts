@@ -11,7 +11,7 @@ const dateForms = [
 
 /** An HTTP-date (RFC 9110 §5.6.7) in milliseconds; `undefined` for anything else. */
 export function parseHttpDate(value: string | null | undefined, now: number): number | undefined {
-  for (const form of dateForms) {
+  for (const form of value ? dateForms : []) {
     const parts = form.exec(value ?? "")?.groups;
     if (!parts) continue;
     const [day = 0, hour = 0, minute = 0, second = 0] = ["day", "hour", "minute", "second"].map((name) =>
