@@ -54,6 +54,8 @@ export interface ErrorRecord {
   readonly owner: string;
   readonly intent?: string | undefined;
   readonly state: string;
+  /** What it waits for, where it is blocked: `credentials`, `refused`, … */
+  readonly blockedBy?: string | undefined;
   readonly attempts: number;
   /** The last attempts that have ended, the latest one last. */
   readonly history?:

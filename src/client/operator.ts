@@ -132,7 +132,9 @@ export class Operator {
 
   /** Calls back when the live operation changes; keeps it up to date meanwhile. */
   watch(live: Live, listeners: ReadonlySet<() => void>): () => void {
-    const { recorder, platform, emitter } = this.#parts;
+    const { recorder, journal, platform, emitter } = this.#parts;
+    // Nobody kept it up to date until now.
+    if (live.record && live.holds === 0) journal.refresh(live.record.id).catch(() => {});
     const release = recorder.retain(live);
     const stop = live.watch(() => {
       this.#readOutcomeOf(live);

@@ -62,6 +62,20 @@ describe("snapshots", () => {
     expect(handle.getSnapshot()).toMatchObject({ state: "pending", outcome: undefined });
   });
 
+  test("who subscribes to what nobody watched is shown what came of it meanwhile", async () => {
+    const app = createTestSdk({ operations });
+    app.server.script(unauthorized());
+    const handle = app.sdk.operation("transfer", { amount: 1 }, order);
+    const { id } = (await app.until(fate(handle.send()))) as { id: string };
+    expect(handle.getSnapshot()).toMatchObject({ state: "blocked" });
+    await app.until(app.sdk.retry(id).then(() => app.sdk.resume()));
+    const seen: string[] = [];
+    handle.subscribe(() => seen.push(handle.getSnapshot().state));
+    await app.advance(0);
+    expect(new Set(seen)).toEqual(new Set(["succeeded"]));
+    expect(handle.getSnapshot()).toMatchObject({ outcome: { state: "succeeded", result: { data: { id: "1" } } } });
+  });
+
   test("a refusal that speaks for the key after doubt was not applied", async () => {
     const app = createTestSdk({ operations });
     app.server.script(lose.request());
