@@ -154,16 +154,31 @@ function observed(response: Response, end: (ending: Ending) => void): Response {
   const headers = Object.fromEntries(response.headers);
   // One that is followed is not read.
   if (status >= 300 && status < 400) end({ how: "answer", status, headers });
-  const read = response.arrayBuffer.bind(response);
-  response.arrayBuffer = async () => {
-    try {
-      const body = await read();
+  const { body } = response;
+  if (!body) {
+    const read = response.arrayBuffer.bind(response);
+    response.arrayBuffer = async () => {
       end({ how: "answer", status, headers });
-      return body;
-    } catch (error) {
-      end({ how: "cut", status });
-      throw error;
-    }
+      return read();
+    };
+    return response;
+  }
+  const open = body.getReader.bind(body) as () => ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
+  const getReader = (): ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> => {
+    const reader = open();
+    const read = reader.read.bind(reader);
+    reader.read = async () => {
+      try {
+        const piece = await read();
+        if (piece.done) end({ how: "answer", status, headers });
+        return piece;
+      } catch (error) {
+        end({ how: "cut", status });
+        throw error;
+      }
+    };
+    return reader;
   };
+  Object.assign(body, { getReader });
   return response;
 }
