@@ -19,7 +19,7 @@ function createApp(...answer: Parameters<typeof status> | []) {
   app.server.script(code === undefined ? oversize(Infinity) : [oversize(Infinity), status(code, options)]);
   const operation = app.sdk.operation("transfer", { amount: 1 }, { intent: "order-1" });
   const send = () => app.until(fate(operation.send({ wait: "10m" })));
-  const stored = async () => (await app.store.page({}))[0];
+  const stored = async () => app.sdk.get((await app.store.page({}))[0]?.id ?? "");
   return { app, operation, send, stored };
 }
 
