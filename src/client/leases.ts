@@ -1,18 +1,19 @@
+import type { EventOf } from "../core/event.js";
 import { faultPoint } from "../core/fault-point.js";
-import type { OperationRecord } from "../core/record.js";
+import { isHeld, type Lease, type OperationRecord } from "../core/record.js";
 import type { Journal } from "./journal.js";
 import type { ResolvedOptions } from "./options.js";
 import type { Holder } from "./platform-port.js";
 
 /** How long a claim lasts without renewal, in milliseconds. */
-export const LEASE = 30_000;
+const LEASE = 30_000;
 
 /** What is under way here under a lease. */
 interface Held {
   readonly record: OperationRecord;
   readonly controller: AbortController;
-  /** When it runs out, as far as is known here. */
-  until: number;
+  /** As far as is known here; none once it is known to be lost. */
+  lease: Lease | undefined;
 }
 
 /** The leases that this process holds: renewed while their work runs, and those of the dead ended. */
@@ -39,15 +40,28 @@ export class Leases {
   /** Renews the record's lease until {@link release}; the answer aborts its work. */
   hold(record: OperationRecord): AbortController {
     const controller = new AbortController();
-    this.#held.set(record.id, { record, controller, until: record.lease?.until ?? 0 });
+    this.#held.set(record.id, { record, controller, lease: record.lease });
     void this.#renew();
     return controller;
+  }
+
+  /** What a lease of this holder's is made of, by a claim or a renewal. */
+  terms(): Pick<EventOf<"claim">, "holder" | "length" | "steady"> {
+    const steady = this.#options.hasOwnClock ? undefined : this.#holder.steady?.();
+    return { holder: this.#holder.id, length: LEASE, steady };
+  }
+
+  /** Whether someone holds the record. On one machine that is a matter of its steady clock: the other may have been put. */
+  isHeld({ lease }: Pick<OperationRecord, "lease">): boolean {
+    const { clock, hasOwnClock } = this.#options;
+    const lasts = lease && !hasOwnClock ? this.#holder.lasts?.(lease) : undefined;
+    return lasts ?? isHeld({ lease }, clock.now());
   }
 
   /** Nobody else may have begun an attempt: it has not run out, however long this process was frozen. */
   lasts({ id, fence }: OperationRecord): boolean {
     const held = this.#held.get(id);
-    return held?.record.fence === fence && this.#options.clock.now() < held.until;
+    return held?.record.fence === fence && this.isHeld(held);
   }
 
   release({ id, fence }: OperationRecord): void {
@@ -97,10 +111,11 @@ export class Leases {
       await clock.sleep(LEASE / 3, undefined, true);
       FAULT: faultPoint("renew:before");
       const at = clock.now();
+      const { length, steady } = this.terms();
       const extensions = [...this.#held].map(async ([id, held]) => {
         const { fence, seq } = held.record;
-        const after = await this.#journal.change(id, { type: "extend", at, fence, length: LEASE }, held.record);
-        if (after?.lease && after.fence === fence && after.seq === seq) held.until = after.lease.until;
+        const after = await this.#journal.change(id, { type: "extend", at, fence, length, steady }, held.record);
+        held.lease = after?.fence === fence && after.seq === seq ? after.lease : undefined;
       });
       // A lease that cannot be renewed runs out; the promise does not rest on it.
       await Promise.allSettled(extensions);

@@ -121,17 +121,18 @@ export class Observers {
       let done: (() => T) | undefined;
       let fault: unknown;
       const once = (): T => {
-        try {
-          const answer = done ? done() : work();
-          done ??= () => answer;
-          return answer;
-        } catch (error) {
-          fault = error;
-          done ??= () => {
-            throw error;
-          };
-          throw error;
+        if (!done) {
+          try {
+            const answer = work();
+            done = () => answer;
+          } catch (error) {
+            fault = error;
+            done = () => {
+              throw error;
+            };
+          }
         }
+        return done();
       };
       this.#safely(() => {
         try {

@@ -7,6 +7,7 @@ import { CanceledError, MisuseError, PendingError, SamekeyError, UnknownOutcomeE
 import { unknownOperation, waitOption } from "./checks.js";
 import type { Emitter } from "./events.js";
 import type { Journal } from "./journal.js";
+import type { Leases } from "./leases.js";
 import { createSnapshot, isSameSnapshot, type Live, type Snapshot } from "./live.js";
 import type { Observers } from "./observers.js";
 import type { ResolvedOptions } from "./options.js";
@@ -29,6 +30,7 @@ export interface OperatorParts {
   readonly recorder: Recorder;
   readonly waiting: Waiting;
   readonly worker: Worker;
+  readonly leases: Leases;
   readonly emitter: Emitter;
   readonly observers: Observers;
 }
@@ -97,15 +99,16 @@ export class Operator {
     id: string,
     event: (common: { at: number; hook: boolean }, record: OperationRecord) => OperationEvent,
   ): Promise<OperationRecord> {
-    const { journal, options, worker } = this.#parts;
+    const { journal, options, worker, leases } = this.#parts;
     FAULT: faultPoint("decide:before");
     const record = await journal.update(id, (standing) => {
       // Only now: a store that tells the time may just have been opened.
       const at = options.clock.now();
       const decided = transition(standing, event({ at, hook: worker.operationOf(standing).hooked }, standing));
       const isTaken = decided.owner !== standing.owner || decided.resolution !== standing.resolution;
-      // Another's clock may have ended its lease: it is sent from here all the same, as what it was when it began.
-      if (isTaken && worker.isUnderWay(id)) throw new MisuseError("in_flight", { record: standing });
+      // A clock that was put may have ended its lease: it is sent all the same, as what it was when it began.
+      if (isTaken && (worker.isUnderWay(id) || (standing.mark && leases.isHeld(standing))))
+        throw new MisuseError("in_flight", { record: standing });
       return decided;
     });
     FAULT: faultPoint("decide:after");

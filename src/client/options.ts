@@ -91,6 +91,8 @@ export interface ResolvedOptions {
   /** It is not the platform's own: a library's, which may send more than once, or a wrapper around the platform's. */
   readonly hasForeignFetch: boolean;
   readonly clock: Clock;
+  /** The program has brought the clock, and goes by it in all. */
+  readonly hasOwnClock: boolean;
   readonly random: Random;
   readonly log: (entry: LogEntry) => void;
   readonly telemetry: readonly Telemetry[];
@@ -158,6 +160,7 @@ export function resolveOptions(
     fetch: functionOption(options.fetch, "fetch"),
     hasForeignFetch: options.fetch !== undefined && options.fetch !== globalThis.fetch,
     clock: objectWith(options.clock, "clock", "now sleep") ?? store?.clock?.(platform.clock) ?? platform.clock,
+    hasOwnClock: options.clock !== undefined,
     random: functionOption(options.random, "random") ?? platform.random,
     log: quiet(functionOption(options.log, "log")),
     telemetry: telemetry(options.telemetry),

@@ -1,4 +1,5 @@
 import type { Random } from "../core/random.js";
+import type { Lease } from "../core/record.js";
 import type { Channel, Clock, Message, Store } from "../store.js";
 import type { Telemetry } from "./telemetry.js";
 
@@ -11,6 +12,10 @@ export interface Holder {
   survey(): Promise<(holder: string) => boolean>;
   /** Calls back once another holder is gone, where that is told at once. */
   watch?(holder: string, gone: () => void): void;
+  /** What a clock says that nobody puts, in milliseconds, where there is one. */
+  steady?(): number | undefined;
+  /** Whether a lease lasts by that clock; `undefined` where it is another's. */
+  lasts?(lease: Lease): boolean | undefined;
   release(): void;
 }
 

@@ -1,7 +1,7 @@
 import pRetry from "p-retry";
 import { faultPoint } from "../core/fault-point.js";
 import { mintUuid } from "../core/key.js";
-import { hasOutcome, isDue, isHeld, isSettled, type OperationRecord } from "../core/record.js";
+import { hasOutcome, isDue, isSettled, type OperationRecord } from "../core/record.js";
 import { type Mint, transition } from "../core/transition.js";
 import { PendingError } from "../errors.js";
 import { Deadlines } from "./deadlines.js";
@@ -11,7 +11,6 @@ import type { Discovery } from "./discovery.js";
 import { type ExchangeParts, exchange } from "./exchange.js";
 import type { Gate } from "./gate.js";
 import { lacksProfile, noteLacking } from "./lacked-profiles.js";
-import { LEASE } from "./leases.js";
 import { Notices } from "./notices.js";
 import type { Observers } from "./observers.js";
 import type { ResolvedOperation } from "./options.js";
@@ -108,14 +107,14 @@ export class Worker {
 
   /** A claim and the beginning of its attempt, in one write. */
   begin(record: OperationRecord): OperationRecord {
-    const { options, holder, discovery } = this.#parts;
+    const { options, discovery, leases } = this.#parts;
     const at = options.clock.now();
     // The claim may have waited for its turn, and another have been quicker: it holds it, or has put it off since.
     const isPutOff = record.state === "pending" && !record.lease && !isDue(record, at);
-    if (this.closed || this.#isTaken(record) || isHeld(record, at) || isPutOff) return record;
+    if (this.closed || this.#isTaken(record) || leases.isHeld(record) || isPutOff) return record;
     const serverAt = this.serverTime(record);
     const hook = this.operationOf(record).hooked;
-    const claim = { type: "claim", at, serverAt, holder: holder.id, length: LEASE, hook } as const;
+    const claim = { type: "claim", at, serverAt, hook, ...leases.terms() } as const;
     const claimed = transition(discovery.shorten(record), claim);
     if (claimed.state !== "pending" || claimed.fence === record.fence) return claimed;
     return transition(claimed, { type: "begin", at, serverAt, mint: this.#mint });
@@ -242,7 +241,7 @@ export class Worker {
     if (!standing || this.#isDone(standing) || !mayStart()) return standing;
     if (standing.parked) return this.#behind(standing);
     if (this.lacksProfile(standing)) return standing;
-    if (isHeld(standing, clock.now())) {
+    if (leases.isHeld(standing)) {
       const isOurs = standing.lease?.holder === holder.id;
       if (isOurs || (await leases.relieve()) === 0) return standing;
     }

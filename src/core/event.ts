@@ -8,6 +8,13 @@ interface Timed {
   readonly serverAt?: number | undefined;
 }
 
+/** For how long a lease is to last. */
+interface Leased {
+  readonly length: number;
+  /** The steady clock of the holder's machine at that moment, where it has one. */
+  readonly steady?: number | undefined;
+}
+
 /** Whether the operation's `settled` hook is owed (or the operation is unknown here, so that it may be). */
 interface Hooked {
   readonly hook: boolean;
@@ -29,11 +36,11 @@ export type Mint = (version: "v7" | "v4") => string;
 /** What can happen to an operation. */
 export type OperationEvent =
   /** Someone takes it to work on it. */
-  | ({ readonly type: "claim"; readonly holder: string; readonly length: number } & Timed & Hooked)
+  | ({ readonly type: "claim"; readonly holder: string } & Leased & Timed & Hooked)
   /** Its attempt begins: from here on it may have been sent. */
   | ({ readonly type: "begin"; readonly mint: Mint } & Timed)
   /** Its holder needs longer. */
-  | { readonly type: "extend"; readonly at: number; readonly fence: number; readonly length: number }
+  | ({ readonly type: "extend"; readonly fence: number } & Leased & Pick<Timed, "at">)
   /** Its attempt ended before a byte was sent. */
   | ({
       readonly type: "unsent";

@@ -96,6 +96,8 @@ export interface Lease {
   readonly holder: string;
   readonly until: number;
   readonly length: number;
+  /** When it ends by the steady clock of its holder's machine, where that has one. */
+  readonly steady?: number | undefined;
 }
 
 /** An attempt that may be under way. */

@@ -13,7 +13,7 @@ import { adopt, cancel, discard, reconcile, retry } from "./decisions.js";
 import type { EventOf, OperationEvent } from "./event.js";
 import { changed } from "./fields.js";
 import { doubt, endOf, remember, settle } from "./moves.js";
-import { hasOutcome, isUncertain, type OperationRecord, windowMargin } from "./record.js";
+import { hasOutcome, isUncertain, type Lease, type OperationRecord, windowMargin } from "./record.js";
 import { giveWay } from "./reissue.js";
 
 export type { Mint, OperationEvent } from "./event.js";
@@ -75,8 +75,12 @@ function claim(record: OperationRecord, event: EventOf<"claim">): OperationRecor
   if (found.state === "blocked" || (hasOutcome(found) && found.delivered)) return found;
   return changed(found, {
     fence: found.fence + 1,
-    lease: { holder: event.holder, until: event.at + event.length, length: event.length },
+    lease: leaseOf(event.holder, event),
   });
+}
+
+function leaseOf(holder: string, { at, length, steady }: EventOf<"claim"> | EventOf<"extend">): Lease {
+  return { holder, until: at + length, length, ...(steady !== undefined && { steady: steady + length }) };
 }
 
 function begin(record: OperationRecord, event: EventOf<"begin">): OperationRecord {
@@ -116,7 +120,7 @@ function withFreshKey(record: OperationRecord, event: EventOf<"begin">): Operati
 
 function extend(record: OperationRecord, event: EventOf<"extend">): OperationRecord {
   if (!record.lease || !holds(record, event.fence)) return record;
-  return changed(record, { lease: { ...record.lease, until: event.at + event.length, length: event.length } });
+  return changed(record, { lease: leaseOf(record.lease.holder, event) });
 }
 
 function deliver(record: OperationRecord, { delivered }: EventOf<"deliver">): OperationRecord {

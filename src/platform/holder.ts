@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import type { Holder } from "../client/platform-port.js";
@@ -9,13 +9,18 @@ import type { Holder } from "../client/platform-port.js";
  */
 export function createHolder(): Holder {
   let id: string | undefined;
+  let here: Machine | undefined;
+  const machine = (): Machine => {
+    here ??= thisMachine();
+    return here;
+  };
   return {
     get id() {
-      id ??= [machine(), process.pid, startOf(process.pid) ?? "", randomUUID()].join("|");
+      id ??= [machine().place, process.pid, startOf(process.pid) ?? "", randomUUID()].join("|");
       return id;
     },
     survey: async () => {
-      const place = machine();
+      const { place } = machine();
       const dead = new Map<string, boolean>();
       return (holder) => {
         const [where, pid, start] = holder.split("|");
@@ -25,8 +30,20 @@ export function createHolder(): Holder {
         return known;
       };
     },
+    steady: () => (machine().isKnown ? sinceBoot() : undefined),
+    lasts({ holder, steady, length }) {
+      if (steady === undefined || !machine().isKnown || !holder.startsWith(`${machine().place}|`)) return undefined;
+      const left = steady - sinceBoot();
+      // Of a machine that was put back to an earlier state it tells nothing.
+      return left <= length ? left > 0 : undefined;
+    },
     release: () => {},
   };
+}
+
+/** In milliseconds; not counting what the machine slept. */
+function sinceBoot(): number {
+  return Number(process.hrtime.bigint() / 1_000_000n);
 }
 
 function isGone(pid: number, start: string): boolean {
@@ -40,12 +57,31 @@ function isGone(pid: number, start: string): boolean {
   return start !== "" && there !== undefined && there !== start;
 }
 
-/** Process ids mean something within one host, and on Linux within one pid namespace. */
-function machine(): string {
+/** Where process ids mean the same thing. */
+interface Machine {
+  readonly place: string;
+  /** It is no other one of the same name, and no earlier boot of it: what counts from its boot means the same thing, too. */
+  readonly isKnown: boolean;
+}
+
+/** Names are given to several machines, and pid namespaces are numbered alike on all of them: Linux tells the boot. */
+function thisMachine(): Machine {
   try {
-    return `${hostname()}/${readlinkSync("/proc/self/ns/pid")}`;
+    const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8");
+    const parts = [boot, readlinkSync("/proc/self/ns/pid"), timeNamespace()];
+    const hash = createHash("sha256").update(parts.join()).digest("base64url").slice(0, 16);
+    return { place: `${hostname()}/${hash}`, isKnown: true };
   } catch {
-    return hostname();
+    return { place: hostname(), isKnown: false };
+  }
+}
+
+/** Its clocks may count from another moment. Older kernels have none. */
+function timeNamespace(): string {
+  try {
+    return readlinkSync("/proc/self/ns/time");
+  } catch {
+    return "";
   }
 }
 
