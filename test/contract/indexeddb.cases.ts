@@ -345,6 +345,24 @@ export function indexedDbCases(place: string): void {
       expect([raw.version, [...raw.objectStoreNames]]).toEqual([200, ["counts", "operations"]]);
     });
 
+    test("what a newer samekey has added to a record is kept, whatever it has left out", async () => {
+      const name = freshName();
+      const store = await openStore(name);
+      const { record } = await store.insert(newRecord());
+      const raw = await openRaw(name);
+      onTestFinished(() => raw.close());
+      const operations = raw.transaction("operations", "readwrite").objectStore("operations");
+      const row = await new Promise<{ record: object }>((resolve) => {
+        const request = operations.get(record.seq);
+        request.onsuccess = () => resolve(request.result);
+      });
+      const { traceparent: _, ...others } = row.record as typeof record;
+      const put = operations.put({ ...row, record: { ...others, colour: "red" } }, record.seq);
+      await new Promise((resolve) => put.addEventListener("success", resolve));
+      expect(await store.update(record.id, (it) => ({ ...it, attempts: 1 }))).toMatchObject({ colour: "red" });
+      expect(await store.get(record.id)).toMatchObject({ colour: "red", attempts: 1 });
+    });
+
     test("a database without our object stores gets them, and keeps what it has (F65)", async () => {
       for (const version of [1, 100]) {
         const name = freshName();

@@ -1,6 +1,6 @@
 import type { UseStore } from "idb-keyval";
 import { get, promisifyRequest, values } from "idb-keyval";
-import { changed } from "../../core/fields.js";
+import { changed, whole } from "../../core/fields.js";
 import type { NewRecord, OperationRecord, State } from "../../core/record.js";
 import { needsSync, occupiesLane } from "../../core/record.js";
 import type { Inserted } from "../../store.js";
@@ -103,7 +103,7 @@ export class Work {
     this.#puts++;
     const seq = await unlessRefused(request);
     if (seq === undefined) return undefined;
-    const added = { ...stored, seq: seq as number };
+    const added = changed(stored, { seq: seq as number });
     this.#count(added, 1);
     return added;
   }
@@ -127,7 +127,7 @@ export class Work {
     } else {
       this.#operations.delete(before.seq);
       this.writes++;
-      this.#count({ ...before, rev: before.rev + 1 }, -1);
+      this.#count(changed(before, { rev: before.rev + 1 }), -1);
     }
     await this.#letGo(before, stored);
     if (leadsLane(before) && !(stored && keepsPlace(before, stored))) {
@@ -189,7 +189,8 @@ export class Work {
   }
 
   #read(row: Row, seq: IDBValidKey): OperationRecord {
-    const record = changed(row.record, { seq: seq as number });
+    // Of all fields first: what a newer samekey has added is kept, whatever it has left out.
+    const record = Object.assign(whole(row.record), { seq: seq as number });
     this.#held.set(record, row.unique.slice(1));
     return record;
   }
