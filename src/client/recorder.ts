@@ -1,5 +1,5 @@
 import { comparableBytes, differingFields, sameRequest } from "../core/compare.js";
-import type { WholeRecord } from "../core/fields.js";
+import { changed, type WholeRecord } from "../core/fields.js";
 import { mintUuid } from "../core/key.js";
 import { holdsIntent, isSettled, type OperationRecord } from "../core/record.js";
 import { CanceledError, MisuseError, StoreError } from "../errors.js";
@@ -232,7 +232,7 @@ export class Recorder {
   async #insertAnew(recording: Recording): Promise<Inserted> {
     const { options } = this.#parts;
     const { live, draft, key, doubts } = recording;
-    const record = { ...recording.record, id: mintUuid("v7", options.clock.now(), options.random) };
+    const record = changed(recording.record, { id: mintUuid("v7", options.clock.now(), options.random) });
     recording.record = record;
     const inserted = await this.#insert(recording);
     this.#leave(recording);
