@@ -37,10 +37,11 @@ export function cancel(record: OperationRecord, event: EventOf<"cancel">): Opera
   return isSettled(record) ? record : settle(record, "canceled", "canceled", event);
 }
 
-/** @throws MisuseError `in_flight` */
+/** @throws MisuseError `in_flight`, `already_settled` when it has succeeded: that cannot be given up */
 export function discard(record: OperationRecord, event: EventOf<"discard">): OperationRecord {
   const resolution = { how: "discarded" as const, reason: event.reason, at: event.at };
   if (record.state === "misused" && holdsIntent(record)) return changed(record, { resolution });
+  if (record.state === "succeeded") throw new MisuseError("already_settled", { record });
   if (isSettled(record)) return record;
   refuseInFlight(record, event.at);
   const ended = isUncertain(record)

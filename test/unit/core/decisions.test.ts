@@ -149,7 +149,7 @@ describe("discard", () => {
       blocked: "expired",
       "blocked and uncertain": "unresolved",
       "blocked, never sent": "expired",
-      succeeded: "same",
+      succeeded: "already_settled",
       rejected: "same",
       misused: "same",
       expired: "same",
