@@ -1,5 +1,5 @@
 import type { OperationRecord } from "../core/record.js";
-import type { Claimed } from "../store.js";
+import type { Claimed, Sealing } from "../store.js";
 import type { Emitter } from "./events.js";
 import type { Gate } from "./gate.js";
 import { Janitor, PAUSE } from "./janitor.js";
@@ -197,14 +197,15 @@ export class Drain {
   }
 
   async #turn(): Promise<void> {
-    const { options, platform } = this.#parts;
+    const { options, platform, journal, worker } = this.#parts;
     this.#stale = false;
     let next: number | undefined;
     let isUnknown = false;
-    this.#parts.worker.track(this.#takeUp()).catch((error: unknown) => this.#report(error));
+    const { sealing } = journal;
+    if (sealing) worker.track(this.#takeUp(sealing)).catch((error: unknown) => this.#report(error));
     try {
       const idle = { busy: false, full: false, next: undefined };
-      const found = platform.isOffline() ? idle : await this.#parts.worker.track(this.#round());
+      const found = platform.isOffline() ? idle : await worker.track(this.#round());
       if (found.busy) return await this.#janitor.hurry(options.clock.now());
       isUnknown = found.full;
       next = found.next;
@@ -214,7 +215,7 @@ export class Drain {
     }
     const now = options.clock.now();
     for (const errand of this.#errands) {
-      const isIdle = !isUnknown && this.#parts.worker.busy === 0 && (next === undefined || next > errand.until);
+      const isIdle = !isUnknown && worker.busy === 0 && (next === undefined || next > errand.until);
       if (isIdle && !this.#stale) errand.finish();
     }
     if (!this.#wanted() || this.#stale) return;
@@ -225,10 +226,9 @@ export class Drain {
   }
 
   /** What a program that lacks the seal's key has blocked meanwhile. Beside all else: what is due does not wait for it. */
-  async #takeUp(): Promise<void> {
-    const { journal, owners } = this.#parts;
-    const { sealing } = await journal.open();
-    const found = (await sealing?.openable()) ?? [];
+  async #takeUp(sealing: Sealing): Promise<void> {
+    const { owners } = this.#parts;
+    const found = await sealing.openable();
     await Promise.all(found.map((record) => owners.mayAct(record.owner) && unblock(this.#parts, record)));
     if (found.length > 0) this.kick();
   }

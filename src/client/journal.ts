@@ -11,6 +11,7 @@ import type {
   InsertLimits,
   ResealReport,
   Seal,
+  Sealing,
   Store,
 } from "../store.js";
 import { bad, closedError } from "./checks.js";
@@ -75,6 +76,11 @@ export class Journal {
       throw asStoreError(error);
     });
     return this.#opening;
+  }
+
+  /** What has to be sealed beforehand, and can be opened again; known once the store is open. */
+  get sealing(): Sealing | undefined {
+    return this.#ready?.sealing;
   }
 
   async #open(): Promise<Store> {
@@ -160,7 +166,7 @@ export class Journal {
 
   /** Puts an event to a record, wherever it stands now. Answers with the record, or `undefined` if there is none. */
   change(id: string, event: OperationEvent, base?: OperationRecord): Promise<OperationRecord | undefined> {
-    const sealing = this.#ready?.sealing;
+    const { sealing } = this;
     if (!sealing || event.type !== "answer" || !event.response) return this.#put(id, event, base);
     return sealing.response(id, event.response).then((response) => this.#put(id, { ...event, response }, base));
   }
