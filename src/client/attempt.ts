@@ -53,7 +53,7 @@ export interface AttemptResult {
   readonly isCutOff?: boolean;
   readonly block?: BlockedBy;
   /** Not sent because someone else is signed in now, or its time is over: no failure, and no reason to wait. */
-  readonly foreign?: boolean;
+  readonly forbidden?: boolean;
   /** Not sent, although fetch was called: it counts as an attempt. */
   readonly made?: boolean;
   readonly timedOut?: boolean;
@@ -127,7 +127,7 @@ async function send(record: OperationRecord, env: AttemptEnvironment, progress: 
 
   const once = async (url: string, method: string, body: ArrayBuffer | null): Promise<Response> => {
     // Synchronous up to fetch: no sign-out can come in between.
-    if (!env.mayBeSent(record)) throw foreign;
+    if (!env.mayBeSent(record)) throw forbidden;
     signal.throwIfAborted();
     progress.sent++;
     FAULT: faultPoint("send:before");
@@ -207,12 +207,12 @@ function broken({ sent, answer }: Progress, env: AttemptEnvironment, error: unkn
   if (sent > 1 || (sent === 1 && !env.provesUnsent(error))) {
     return { signal: { kind: "thrown" }, health: isOurs(signal) ? "unknown" : "failed", error };
   }
-  if (error === foreign) return { ...unsent(undefined), foreign: true };
+  if (error === forbidden) return { ...unsent(undefined), forbidden: true };
   if (error instanceof MisuseError && sent === 0) return { ...unsent(error), fault: error };
   return sent === 0 ? unsent(error) : { ...unsent(error), health: "failed", made: true };
 }
 
-const foreign = new Error("samekey: another owner is signed in, or its time or its lease is over");
+const forbidden = new Error("samekey: another owner is signed in, or its time or its lease is over");
 
 function unsent(error: unknown): AttemptResult {
   return { signal: { kind: "unsent" }, health: "unknown", error };

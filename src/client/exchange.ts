@@ -67,7 +67,7 @@ export async function exchange(
       deadline: (ms, late) => deadlines.set(ms, late),
       seesRedirects: platform.seesRedirects,
       // A dispatcher of the call's may send again by itself.
-      provesUnsent: (error) => platform.provesUnsent(error, options.hasForeignFetch || hasDispatcher(hints)),
+      provesUnsent: (error) => platform.provesUnsent(error, options.hasCustomFetch || hasDispatcher(hints)),
       baseOrigin: parts.baseOrigin(),
       traced: scope?.headers,
       transient: transientOf(record, lives),

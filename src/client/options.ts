@@ -89,7 +89,7 @@ export interface ResolvedOptions {
   readonly seal: Seal | undefined;
   readonly fetch: typeof globalThis.fetch | undefined;
   /** It is not the platform's own: a library's, which may send more than once, or a wrapper around the platform's. */
-  readonly hasForeignFetch: boolean;
+  readonly hasCustomFetch: boolean;
   readonly clock: Clock;
   /** The program has brought the clock, and goes by it in all. */
   readonly hasOwnClock: boolean;
@@ -158,7 +158,7 @@ export function resolveOptions(
     store,
     seal: objectWith(options.seal, "seal", "over"),
     fetch: functionOption(options.fetch, "fetch"),
-    hasForeignFetch: options.fetch !== undefined && options.fetch !== globalThis.fetch,
+    hasCustomFetch: options.fetch !== undefined && options.fetch !== globalThis.fetch,
     clock: objectWith(options.clock, "clock", "now sleep") ?? store?.clock?.(platform.clock) ?? platform.clock,
     hasOwnClock: options.clock !== undefined,
     random: functionOption(options.random, "random") ?? platform.random,

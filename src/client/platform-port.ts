@@ -34,9 +34,9 @@ export interface Platform {
   /**
    * Whether an error of `fetch` proves that no byte of the request was sent; browsers tell nothing of the kind.
    *
-   * @param isForeign - that `fetch` is not the platform's own
+   * @param isCustom - that `fetch` is not the platform's own
    */
-  provesUnsent(error: unknown, isForeign: boolean): boolean;
+  provesUnsent(error: unknown, isCustom: boolean): boolean;
   defaultStore(): Store;
   defaultBaseUrl(): string | undefined;
   isOffline(): boolean;

@@ -36,13 +36,13 @@ export function eventOf(
   const { base, cap, backgroundCap, attempts } = operation.retry;
   const asked = verdict.kind === "retry" ? (verdict.after ?? 0) : 0;
   const own = backoff(record.attempts, base, waiting ? cap : backgroundCap, fraction(options.random));
-  const word = result.foreign ? "not_sent" : isUnsent ? "unsent" : verdict.kind;
+  const word = result.forbidden ? "not_sent" : isUnsent ? "unsent" : verdict.kind;
   const ended = {
     at,
     serverAt,
     fence: record.fence,
     entry: { at: startedAt, ms: at - startedAt, verdict: word, status: result.status, cause: nameOf(result.error) },
-    delay: result.foreign ? 0 : Math.max(asked, own),
+    delay: result.forbidden ? 0 : Math.max(asked, own),
     hook: operation.hooked,
   };
   if (isUnsent) {

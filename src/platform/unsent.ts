@@ -11,8 +11,8 @@ const MAX_DEPTH = 8;
  * Whether an error's code (Node's, found on the error or its cause) proves that no byte of the request was sent. Only the
  * platform's own `fetch` proves that: another may have sent it before the try that it tells of.
  */
-export function provesUnsent(error: unknown, isForeign: boolean): boolean {
-  if (isForeign) return false;
+export function provesUnsent(error: unknown, isCustom: boolean): boolean {
+  if (isCustom) return false;
   try {
     return isBeforeSending(error, MAX_DEPTH);
   } catch {
