@@ -114,7 +114,7 @@ export interface Sdk<Ops extends Operations = Operations> extends AsyncDisposabl
   /**
    * Gives an operation up. Its intent and lane are free again.
    *
-   * @throws MisuseError `in_flight` while an attempt may still arrive
+   * @throws MisuseError `in_flight` while an attempt may still arrive, `already_settled` when it has succeeded
    */
   discard(id: string, why: { readonly reason: string }): Promise<OperationRecord>;
   /**
