@@ -112,7 +112,18 @@ export function attempt(record: OperationRecord, env: AttemptEnvironment): Promi
   });
 }
 
+/** Asks once; and once more, for the data, where a success came without its end. */
 async function send(record: OperationRecord, env: AttemptEnvironment, progress: Progress): Promise<AttemptResult> {
+  const first = await ask(record, env, progress);
+  const { wire, attempts, unmade = 0 } = record;
+  if (!first.isCutOff || !wire.dedupes || attempts - unmade >= env.operation.retry.attempts) return first;
+  // The effect is certain, and stays so whatever comes of it.
+  progress.known = first;
+  const again = await ask(record, env, progress);
+  return isReplayOf(first, again) ? again : first;
+}
+
+async function ask(record: OperationRecord, env: AttemptEnvironment, progress: Progress): Promise<AttemptResult> {
   const { signal } = env.controller;
   if (record.request.sealed) return { ...unsent(undefined), block: "sealed" };
   const asking = { ...env, url: record.request.url, signal };
@@ -140,23 +151,12 @@ async function send(record: OperationRecord, env: AttemptEnvironment, progress: 
     return sent;
   };
   const write = (url: string): Promise<Response> => once(keyedUrl(wire, url), request.method, body);
-  const ask = async (): Promise<AttemptResult> => readWhole(await follow(record, env, write), progress, env);
-  let result = await ask();
-  if (result.isCutOff && mayAskAgain(record, env)) {
-    progress.known = result;
-    const again = await ask();
-    if (isReplayOf(result, again)) result = again;
-  }
+  const result = await readWhole(await follow(record, env, write), progress, env);
   const created = placeOfCreated(record, env, result);
   if (created === undefined) return result;
   if (wire.place === "header") headers.delete(wire.name);
   headers.delete("content-type");
   return (await readCreated(await once(created, "GET", null), progress, env)) ?? result;
-}
-
-/** Once more within the attempt, for the sake of the data: the effect is certain, and stays so whatever comes of it. */
-function mayAskAgain({ wire, attempts, unmade = 0 }: OperationRecord, { operation }: AttemptEnvironment): boolean {
-  return wire.dedupes && attempts - unmade < operation.retry.attempts;
 }
 
 function isReplayOf({ response: first }: AttemptResult, { response, isCutOff }: AttemptResult): boolean {

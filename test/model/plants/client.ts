@@ -20,8 +20,8 @@ export const inTheClient: readonly Plant[] = [
     changes: [
       {
         file: "client/attempt.ts",
-        find: "const body = await response.arrayBuffer();",
-        replace: "const body = await response.arrayBuffer().catch(() => new ArrayBuffer(0));",
+        find: "() => controller.signal.throwIfAborted());",
+        replace: "() => controller.signal.throwIfAborted()).catch(() => new ArrayBuffer(0));",
       },
     ],
   },

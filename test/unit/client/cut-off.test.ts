@@ -28,6 +28,13 @@ describe("a success", () => {
     expect(app.server.effects).toHaveLength(1);
   });
 
+  test("asks for credentials before the second request too", async () => {
+    let asked = 0;
+    const { app, send } = createApp([unseen], { headers: () => ({ authorization: `Bearer ${++asked}` }) });
+    await send();
+    expect(app.server.calls.map(({ headers }) => headers.get("authorization"))).toEqual(["Bearer 1", "Bearer 2"]);
+  });
+
   test.each<[string, Step]>([
     ["cut off again", unseen],
     ["lost", lose.response()],
