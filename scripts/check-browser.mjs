@@ -7,7 +7,7 @@ import { hasSource, root } from "./entries.mjs";
 /** What a page should have to load, as the design asks. Not reached: see bench/README.md. */
 const target = 15 * 1024;
 /** What it may load today: lowered whenever it can be, raised only for what users gain. */
-const budget = 55.75 * 1024;
+const budget = 56 * 1024;
 
 /** `import("node:…")` behind a condition would break a bundler as well, so every kind of import counts. */
 const noNode = {
