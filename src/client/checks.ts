@@ -34,7 +34,7 @@ export function checkDefinition(given: AnyDefinition, name: string): AnyDefiniti
   const isPath = typeof path === "string" ? !/\/:\w/.test(path) : typeof path === "function";
   if (isPath && ["POST", "PUT", "PATCH", "DELETE"].includes(method)) return given;
   return bad(
-    `\`operations.${name}\` is no operation: make it with post, put, patch or del, and a path; one that varies is a function, (body) => path`,
+    `\`operations.${name}\` is no operation: make it with post, put, patch or del, and a path, or (body) => path where it varies`,
   );
 }
 
