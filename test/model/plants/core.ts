@@ -107,6 +107,7 @@ export const inTheCore: readonly Plant[] = [
   const ended = isUncertain(record)`,
         replace: "  const ended = isUncertain(record)",
       },
+      { file: "client/operator.ts", find: " || (standing.mark && leases.isHeld(standing))", replace: "" },
     ],
   },
   {
@@ -122,6 +123,7 @@ export const inTheCore: readonly Plant[] = [
         replace: `  const ended =
     event.outcome`,
       },
+      { file: "client/operator.ts", find: " || (standing.mark && leases.isHeld(standing))", replace: "" },
     ],
   },
   {
@@ -136,8 +138,8 @@ export const inTheCore: readonly Plant[] = [
       },
       {
         file: "client/operator.ts",
-        find: 'if (isTaken && worker.isUnderWay(id)) throw new MisuseError("in_flight", { record: standing });',
-        replace: "",
+        find: "if (isTaken && (",
+        replace: "if (false && (",
       },
     ],
   },
