@@ -35,10 +35,15 @@ globalThis.bench = {
       return performance.now() - started;
     };
     const key = () => ({ "idempotency-key": crypto.randomUUID() });
+    const post = (body) => ky.post(target, { json: body, headers: key() }).json();
     const contestants = {
       samekey: timed((body) => sdk.operation("transfer", body).send()),
-      ky: timed((body) => ky.post(target, { json: body, headers: key() }).json()),
+      ky: timed(post),
       transaction: timed(transaction),
+      both: timed(async (body) => {
+        await transaction();
+        await post(body);
+      }),
     };
     await byTurns(20, contestants);
     return byTurns(rounds, contestants);

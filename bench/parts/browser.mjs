@@ -33,15 +33,16 @@ export async function measure({ quick, dist }) {
 }
 
 function aloneRow(samples, about) {
-  const transaction = median(samples.transaction);
   const more = added(samples.samekey, samples.ky);
+  // Chromium goes on with a commit that it has told, and a request that follows shares the machine with that.
+  const least = added(samples.both, samples.ky);
   return [
     {
       what: `one operation alone in the browser (${about}), added to bare \`ky\``,
       measured: `${ms(more)} (medians ${ms(median(samples.samekey))} and ${ms(median(samples.ky))})`,
-      limit: `one strict IndexedDB transaction ${ms(transaction)}`,
-      ratio: times({ median: more / transaction }),
-      ...atMost(more / transaction, 1.2, " ×"),
+      limit: `one strict IndexedDB transaction before it ${ms(least)} (by itself ${ms(median(samples.transaction))})`,
+      ratio: times({ median: more / least }),
+      ...atMost(more / least, 1.2, " ×"),
     },
   ];
 }
