@@ -47,8 +47,8 @@ export async function runCell(options: CellOptions): Promise<CellReport> {
   try {
     // How often the place is come to: for a few kills the first time is enough.
     if (trials > 3) await cell.live();
-    // One may come to its end before it comes to the place: how much shares a commit differs.
-    for (let lives = 0; cell.kills < trials && lives < 20 + 5 * trials; lives++) {
+    // One may come to its end before it comes to the place: how much shares a commit differs, and half may end elsewhere first.
+    for (let lives = 0; cell.kills < trials && lives < 20 + 15 * trials; lives++) {
       await cell.live("ended");
       onTrial?.(cell.kills);
     }
