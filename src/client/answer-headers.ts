@@ -10,7 +10,9 @@ export class AnswerHeaders implements HeaderReader {
   readonly #all = new Map<string, string>();
 
   constructor(headers: Headers) {
-    headers.forEach((value, name) => {
+    headers.forEach((value, given) => {
+      // Not every library's `fetch` has them in lower case.
+      const name = given.toLowerCase();
       this.#all.set(name, value);
       if (keptHeaders.test(name)) this.kept[name] = value;
     });

@@ -3,19 +3,12 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { gzipSync } from "node:zlib";
-import { createSdk, post } from "samekey";
-import { memoryStore } from "samekey/stores/memory";
-import { afterEach, expect, test } from "vitest";
-import { startHttpServer } from "./http-server.js";
+import { expect, test } from "vitest";
+import { startTransfers } from "./transfers.js";
 
 const answer = JSON.stringify({ id: "tr_1", text: "x".repeat(4000) });
 const half = answer.slice(0, 2000);
 const packed = gzipSync(answer).subarray(0, -12);
-const closers: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  for (const close of closers.splice(0)) await close();
-});
 
 /** Writes past the server's own framing. */
 function raw(response: ServerResponse, headers: readonly string[], body: string | Uint8Array): Socket {
@@ -46,7 +39,7 @@ test.each<[string, (response: ServerResponse) => void]>([
   ],
 ])("%s: one more request under the same key brings the answer", async (_, cutOff) => {
   let isFirst = true;
-  const server = await startHttpServer((_, response) => {
+  const { server, sdk } = await startTransfers((_, response) => {
     if (isFirst) cutOff(response);
     else {
       const replayed = { "idempotency-status": "replayed", "idempotency-replayed": "true" };
@@ -54,18 +47,6 @@ test.each<[string, (response: ServerResponse) => void]>([
     }
     isFirst = false;
   });
-  const sdk = createSdk({
-    name: "cut",
-    baseUrl: server.url,
-    owner: "single",
-    retention: "24h",
-    store: memoryStore(),
-    operations: { transfer: post<{ amount: number }>("/transfers") },
-  });
-  closers.push(
-    () => sdk.close({ timeout: 0 }),
-    () => server.close(),
-  );
   const result = await sdk.operation("transfer", { amount: 1 }).send();
   expect(result).toMatchObject({ data: JSON.parse(answer), source: "replayed", attempts: 1 });
   const keys = server.requests.map(({ headers }) => headers["idempotency-key"]);

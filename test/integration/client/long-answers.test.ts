@@ -1,39 +1,15 @@
 /** Answers that are longer than `maxResponse`, on Node's own fetch. */
 
 import { gzipSync } from "node:zlib";
-import { createSdk, post } from "samekey";
-import { memoryStore } from "samekey/stores/memory";
-import { afterEach, expect, test } from "vitest";
-import { type HttpServer, startHttpServer } from "./http-server.js";
+import { expect, test } from "vitest";
+import { startTransfers } from "./transfers.js";
 
 const MIB = 1024 * 1024;
 const head = { "content-type": "application/json", "idempotency-status": "executed" };
-const closers: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  for (const close of closers.splice(0)) await close();
-});
-
-async function run(answer: Parameters<typeof startHttpServer>[0]) {
-  const server: HttpServer = await startHttpServer(answer);
-  const sdk = createSdk({
-    name: "long",
-    baseUrl: server.url,
-    owner: "single",
-    retention: "24h",
-    store: memoryStore(),
-    operations: { transfer: post<{ amount: number }>("/transfers") },
-  });
-  closers.push(
-    () => sdk.close({ timeout: 0 }),
-    () => server.close(),
-  );
-  return { server, sdk };
-}
 
 test("a small packed answer that unpacks to 600 MB takes up no such memory, and its operation is settled at once", async () => {
   const packed = Buffer.concat(Array(600).fill(gzipSync(Buffer.alloc(MIB, " "))));
-  const { server, sdk } = await run((_, response) => {
+  const { server, sdk } = await startTransfers((_, response) => {
     response.writeHead(201, { ...head, "content-encoding": "gzip", "content-length": packed.length }).end(packed);
   });
   const before = process.resourceUsage().maxRSS;
@@ -52,7 +28,7 @@ test("an answer that never ends is let go of: the server sees its connection clo
   const isClosed = new Promise<void>((resolve) => {
     closed = resolve;
   });
-  const { server, sdk } = await run((_, response) => {
+  const { server, sdk } = await startTransfers((_, response) => {
     response.on("close", closed).writeHead(201, head);
     const more = (): void => {
       while (!response.destroyed && response.write(Buffer.alloc(65_536, " ")));
